@@ -30,6 +30,7 @@ struct xw_feed_ops {
 	 */
 	ssize_t (*read)(struct xw_feed *f, void *buf, size_t len);
 	void (*close)(struct xw_feed *f);
+	struct xw_feed *(*lower)(struct xw_feed *f); /* of a decompressor: see xw_feed_lower() */
 };
 
 /*

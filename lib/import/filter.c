@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "import/feed.h"
 #include "import/frames.h"
+#include "import/gunzip.h"
 #include "import/gzip_check.h"
 #include "import/la.h"
 #include "import/la_err.h"
@@ -238,7 +239,7 @@ static void filter_close(struct xw_feed *f)
 	free(t);
 }
 
-struct xw_feed *xw_feed_lower(struct xw_feed *f)
+static struct xw_feed *filter_lower(struct xw_feed *f)
 {
 	struct filter *t = (struct filter *)f;
 	const unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
@@ -349,12 +350,34 @@ static int probe(struct filter *t)
 	return t->a ? filter_fail(t, t->lower->err, sizeof(t->lower->err)) : XW_ERR_NOMEM;
 }
 
+struct xw_feed *xw_feed_lower(struct xw_feed *f)
+{
+	return f->ops->lower(f);
+}
+
+/* gzip has another decompressor, where that was there when we were built. */
+static int by_isal(struct xw_feed *lower, struct xw_feed **out)
+{
+	const ssize_t have = xw_feed_peek(lower, PEEK_BYTES);
+
+	if (have < 0)
+		return (int)have;
+	if (filter_of(xw_feed_head(lower), (size_t)have) != ARCHIVE_FILTER_GZIP)
+		return 0;
+	return xw_gunzip(lower, out);
+}
+
 int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out)
 {
-	static const struct xw_feed_ops ops = {.read = filter_read, .close = filter_close};
-	struct filter *t = calloc(1, sizeof(*t));
-	int err = XW_ERR_NOMEM;
+	static const struct xw_feed_ops ops = {
+		.read = filter_read, .close = filter_close, .lower = filter_lower};
+	struct filter *t;
+	int err = by_isal(lower, out);
 
+	if (err)
+		return err;
+	t = calloc(1, sizeof(*t));
+	err = XW_ERR_NOMEM;
 	if (t)
 		t->buf = t->bufs = malloc(2 * PULL_BYTES);
 	if (t && t->bufs) {

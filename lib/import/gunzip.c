@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Members one after the other, each with its checksum and length verified. What follows them and
+ * does not begin like one is no data.
+ */
+#include "config.h"
+
+#include "import/gunzip.h"
+
+#include "base/err.h"
+
+#ifndef HAVE_ISAL
+
+int xw_gunzip(struct xw_feed *lower, struct xw_feed **out)
+{
+	(void)lower;
+	(void)out;
+	return 0;
+}
+
+#else
+
+#include <isa-l/igzip_lib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IN_BYTES ((size_t)256 << 10)
+#define TRIAL_BYTES ((size_t)64 << 10)
+#define BEHIND_MAX ((size_t)16 << 20) /* limit for reading after the end, as for tar archives */
+
+struct gunzip {
+	struct xw_feed f;
+	struct xw_feed *lower;
+	struct inflate_state *z; /* its input is in buf */
+	unsigned char *buf;
+	bool last; /* the input ends with what is in buf */
+	bool ended, looked;
+};
+
+static void begin(struct inflate_state *z)
+{
+	isal_inflate_reset(z);
+	z->crc_flag = ISAL_GZIP;
+}
+
+static bool is_member(const unsigned char *p, size_t n)
+{
+	return n >= 3 && p[0] == 0x1f && p[1] == 0x8b && p[2] == 8;
+}
+
+/* Append input to what is left of it: 0 or a negative code. */
+static ssize_t refill(struct gunzip *g)
+{
+	const size_t left = g->z->avail_in;
+	ssize_t n;
+
+	if (left)
+		memmove(g->buf, g->z->next_in, left);
+	n = xw_feed_read(g->lower, g->buf + left, IN_BYTES - left);
+	if (n < 0) {
+		snprintf(g->f.err, sizeof(g->f.err), "%s", g->lower->err);
+		return n;
+	}
+	g->z->next_in = g->buf;
+	g->z->avail_in = (uint32_t)(left + (size_t)n);
+	g->last = n == 0;
+	return 0;
+}
+
+/* A member has ended: does another one begin? 0 or a negative code. */
+static ssize_t next_member(struct gunzip *g)
+{
+	while (g->z->avail_in < 3 && !g->last) {
+		const ssize_t err = refill(g);
+
+		if (err)
+			return err;
+	}
+	if (is_member(g->z->next_in, g->z->avail_in))
+		begin(g->z);
+	else
+		g->ended = true;
+	return 0;
+}
+
+static bool all_zero(const unsigned char *p, size_t n)
+{
+	return !n || (!*p && !memcmp(p, p + 1, n - 1));
+}
+
+/* Does more than padding follow the data? 0 or a negative code. */
+static ssize_t look_behind(struct gunzip *g)
+{
+	size_t seen = 0;
+	bool zero = true;
+
+	if (g->f.leaves_rest || g->looked)
+		return 0;
+	g->looked = true;
+	for (;;) {
+		ssize_t err;
+
+		zero = zero && all_zero(g->z->next_in, g->z->avail_in);
+		seen += g->z->avail_in;
+		g->z->avail_in = 0;
+		if (g->last || seen >= BEHIND_MAX)
+			break;
+		err = refill(g);
+		if (err)
+			return err;
+	}
+	g->f.behind = !zero;
+	return 0;
+}
+
+static ssize_t failed(struct gunzip *g, int why)
+{
+	const char *text = why == ISAL_INCORRECT_CHECKSUM ? "the checksum or length does not match"
+			   : why < 0                      ? "the compressed data is damaged"
+							  : "the compressed data ends early";
+
+	snprintf(g->f.err, sizeof(g->f.err), "gzip: %s", text);
+	return why < 0 ? XW_ERR_INPUT : XW_ERR_TRUNCATED;
+}
+
+static ssize_t gunzip_read(struct xw_feed *f, void *buf, size_t len)
+{
+	struct gunzip *g = (struct gunzip *)f;
+	ssize_t err = 0;
+
+	len = XW_MIN(len, UINT32_MAX / 2);
+	while (!g->ended && !err) {
+		struct inflate_state *z = g->z;
+		int rc;
+
+		if (!z->avail_in && !g->last) {
+			err = refill(g);
+			continue;
+		}
+		z->next_out = buf;
+		z->avail_out = (uint32_t)len;
+		rc = isal_inflate(z);
+		if (rc < 0)
+			return failed(g, rc);
+		if (z->block_state == ISAL_BLOCK_FINISH)
+			err = next_member(g);
+		else if (z->avail_out == len && !z->avail_in && g->last)
+			return failed(g, 0);
+		if (z->avail_out < len && !err)
+			return (ssize_t)(len - z->avail_out);
+	}
+	return err ? err : look_behind(g);
+}
+
+static void gunzip_close(struct xw_feed *f)
+{
+	struct gunzip *g = (struct gunzip *)f;
+
+	xw_feed_close(g->lower);
+	free(g->z);
+	free(g->buf);
+	free(g);
+}
+
+static struct xw_feed *gunzip_lower(struct xw_feed *f)
+{
+	struct gunzip *g = (struct gunzip *)f;
+	struct xw_feed *lower = g->lower;
+	const int rc = xw_feed_unread(lower, g->z->next_in, g->z->avail_in);
+
+	if (!rc)
+		g->lower = NULL;
+	xw_feed_close(f);
+	return rc ? NULL : lower;
+}
+
+/* Does this begin with data of gzip, as far as it can be seen? */
+static bool try(struct inflate_state *z, const unsigned char *p, size_t n)
+{
+	uint8_t out[512];
+
+	begin(z);
+	z->next_in = (uint8_t *)(uintptr_t)p;
+	z->avail_in = (uint32_t)n;
+	z->next_out = out;
+	z->avail_out = sizeof(out);
+	return isal_inflate(z) >= 0;
+}
+
+int xw_gunzip(struct xw_feed *lower, struct xw_feed **out)
+{
+	static const struct xw_feed_ops ops = {
+		.read = gunzip_read, .close = gunzip_close, .lower = gunzip_lower};
+	const ssize_t have = xw_feed_peek(lower, TRIAL_BYTES);
+	struct gunzip *g = have < 0 ? NULL : calloc(1, sizeof(*g));
+
+	if (have < 0)
+		return (int)have;
+	if (g) {
+		g->z = calloc(1, sizeof(*g->z));
+		g->buf = malloc(IN_BYTES);
+	}
+	if (!g || !g->z || !g->buf || !try(g->z, xw_feed_head(lower), (size_t)have)) {
+		if (g)
+			gunzip_close(&g->f);
+		return 0;
+	}
+	begin(g->z);
+	g->z->avail_in = 0;
+	g->z->next_in = g->buf;
+	g->f = (struct xw_feed){
+		.ops = &ops, .raw = lower->raw, .tick = lower->tick, .wake = lower->wake};
+	g->lower = lower;
+	*out = &g->f;
+	return 1;
+}
+
+#endif
