@@ -55,7 +55,9 @@ static int is_plain(struct oci *c)
 	do
 		n = pread(b->fd, head, (size_t)XW_MIN(sizeof(head), b->size), (off_t)b->off);
 	while (n < 0 && errno == EINTR);
-	return n < 0 ? fail(c, XW_ERR_IO, strerror(errno)) : xw_tar_begins(head, (size_t)n);
+	if (n < 0)
+		return fail(c, XW_ERR_IO, strerror(errno));
+	return !n || xw_tar_begins(head, (size_t)n); /* an empty one has no members */
 }
 
 /*
@@ -89,7 +91,7 @@ static int stack(struct oci *c, struct xw_feed **f, bool plain)
 		n = xw_feed_peek(*f, XW_TAR_LOOK);
 		if (n < 0)
 			r = fail(c, (int)n, (*f)->err);
-		else if (!n || !xw_tar_begins(xw_feed_head(*f), (size_t)n))
+		else if (n && !xw_tar_begins(xw_feed_head(*f), (size_t)n))
 			r = fail(c, XW_ERR_INPUT, "is not a tar archive, compressed or not");
 	}
 	if (r >= 0 && !c->diff.done) {

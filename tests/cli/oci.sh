@@ -126,6 +126,12 @@ make -d aufs i
 works "what aufs keeps"
 equal "  is not part of the image" "$("$DEBUGFS" -R 'ls -p /' i | cut -d/ -f6 | grep -c wh)" 0
 equal "  but its links are" "$("$DEBUGFS" -R 'cat /linked' i 2>&1)" linked
+for name in empty-plain empty-gzip; do
+	rm -f i
+	make -d $name i
+	is "$name: a layer without a byte" cmp i "want 1"
+	is "  of which is said so" grep -q "layer 2 of 2 .*end-of-archive mark is missing" .err
+done
 rm -f i
 make -d attributes i
 equal "extended attributes of a directory are those of its highest layer" \
@@ -150,4 +156,4 @@ is "  and changes nothing" cmp i was
 import -q i l1.tar platforms --platform linux/amd64/v1/x
 fails 2 'is not OS/ARCH' "  a wrong platform"
 clean i "  e2fsck"
-done_testing 139
+done_testing 143

@@ -401,6 +401,11 @@ class Maker:
         upper.add("linked", tarfile.LNKTYPE, linkname=".wh..wh.plnk/12.34")
         self.one("aufs", layers=[self.layers[0], upper.end()])
 
+    def empty(self):
+        """No bytes, or none once they are decompressed, are an archive without members: containerd and umoci take them."""
+        for pack in ("", "gzip"):
+            self.one("empty-" + (pack or "plain"), layers=[self.layers[0], b""], pack=pack)
+
     def attributes(self):
         """An upper layer's directory: its extended attributes are all that it has."""
         lower, upper = Layer(), Layer()
@@ -528,7 +533,7 @@ class Maker:
 def main():
     os.makedirs(sys.argv[1], exist_ok=True)
     m = Maker(sys.argv[1])
-    for make in (m.compressions, m.platforms, m.references, m.archives, m.aufs, m.attributes, m.damaged, m.strange):
+    for make in (m.compressions, m.platforms, m.references, m.archives, m.aufs, m.empty, m.attributes, m.damaged, m.strange):
         make()
     for name, lines in (("good.txt", m.good), ("bad.txt", m.bad)):
         with open(os.path.join(sys.argv[1], name), "w") as f:
