@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include "cli/human.h"
 #include "cli/partition.h"
 #include "cli/term.h"
 
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-#include <uuid/uuid.h>
 
 #include "base/endian.h"
 #include "dev/partition.h"
@@ -20,7 +20,6 @@
 /* Offset of s_magic in the device. */
 #define MAGIC_AT (XW_SUPER_OFFSET + 56)
 #define LIST_MAX 240
-#define LABEL_MAX ((int)sizeof(((struct xw_super *)0)->volume_name))
 
 /* Print a failure about the image; at most a sentence, so cut rather than allocated. */
 static int fail(const struct cli_line *l, const char *image, const char *what)
@@ -42,24 +41,23 @@ static const char *const key_names[KEYS] = {
 	[KEY_LABEL] = "LABEL",
 };
 
-/* The UUID and the label of the filesystem in a partition; empty if it is no ext filesystem. */
-static void read_names(int fd, const struct xw_partition *p, char uuid[UUID_STR_LEN],
-		       char label[LABEL_MAX + 1])
+/* The UUID or the label of the filesystem in a partition is that. */
+static bool holds_named(int fd, const struct xw_partition *p, enum key key, const char *value)
 {
 	uint8_t buf[XW_SUPER_SIZE];
 	struct xw_super sb;
 
-	*uuid = *label = '\0';
 	if (pread(fd, buf, sizeof(buf), (off_t)(p->start + XW_SUPER_OFFSET)) != sizeof(buf) ||
 	    xw_super_decode(buf, &sb))
-		return;
-	uuid_unparse(sb.uuid, uuid);
-	snprintf(label, LABEL_MAX + 1, "%.*s", LABEL_MAX, sb.volume_name);
+		return false;
+	if (key == KEY_UUID)
+		return !strcasecmp(value, cli_uuid(sb.uuid).s);
+	return strlen(value) <= sizeof(sb.volume_name) &&
+	       !strncmp(value, sb.volume_name, sizeof(sb.volume_name));
 }
 
 static bool is_named(const struct xw_partition *p, int fd, enum key key, const char *value)
 {
-	char uuid[UUID_STR_LEN], label[LABEL_MAX + 1];
 	uint64_t number;
 
 	switch (key) {
@@ -70,8 +68,7 @@ static bool is_named(const struct xw_partition *p, int fd, enum key key, const c
 	case KEY_PARTLABEL:
 		return !strcmp(value, p->name);
 	default:
-		read_names(fd, p, uuid, label);
-		return key == KEY_UUID ? !strcasecmp(value, uuid) : !strcmp(value, label);
+		return holds_named(fd, p, key, value);
 	}
 }
 
