@@ -54,7 +54,7 @@ uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32
 void xw_bits_count(const uint64_t *w, uint32_t nbits, uint32_t *nfree, uint32_t *fragments);
 /* The buddies of each order: maximal free blocks of 2^order, so aligned. */
 void xw_bits_buddies(const uint64_t *w, uint32_t nbits, uint16_t hist[XW_SPACE_ORDERS]);
-/* 1 + the largest order of these, 0 = full; first: the first free block, longest: the longest run. */
+/* 1 + the largest order of these, 0: full. first: free block; longest: length of a run. */
 unsigned xw_bits_order1(const uint64_t *w, uint32_t nbits, uint32_t first, uint32_t longest);
 /* Lowest buddy of exactly this order that does not end before `from`; nbits when none. */
 uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t from, uint32_t nbits, unsigned order);
