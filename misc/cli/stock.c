@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "cli/options.h"
 #include "cli/stock.h"
 
 #include <errno.h>
@@ -32,6 +33,13 @@ const char *cli_stock_name(void)
 			return names[i].program;
 	}
 	return NULL;
+}
+
+int cli_stock_status(int status)
+{
+	const char *stock = cli_stock_name();
+
+	return status == EXIT_USAGE && stock && strcmp(stock, "e2fsck") ? EXIT_FAILED : status;
 }
 
 void cli_print_version(const char *tool)

@@ -9,6 +9,12 @@
  */
 const char *cli_stock_name(void);
 
+/*
+ * The exit status under that name: wrong usage is 1 there, as any failure of these programs, but
+ * for e2fsck, whose 2 is not that of wrong usage.
+ */
+int cli_stock_status(int status);
+
 /* The version: under a stock name that of e2fsprogs whose behavior it has, in the stock form. */
 void cli_print_version(const char *tool);
 

@@ -10,6 +10,7 @@
 
 #include "cli/env.h"
 #include "cli/escape.h"
+#include "cli/stock.h"
 #include "cli/term.h"
 
 #include <errno.h>
@@ -157,6 +158,7 @@ int cli_close_account(int status, const char *done)
 	const bool failed = ferror(stdout);
 	int err = fflush(stdout) ? errno : 0;
 
+	status = cli_stock_status(status);
 	if (!err && failed)
 		err = why_dropped();
 	if (fclose(stdout) && !err)

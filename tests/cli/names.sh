@@ -25,7 +25,9 @@ equal "mke2fs: ext2, as mke2fs(8) without a configuration" "$(plan mke2fs)" "0 e
 equal "mke2fs -j" "$(plan mke2fs -j)" "0 ext3"
 equal "-t wins over the name" "$(plan mkfs.ext2 -t ext4)" "0 ext4"
 ./mkfs.ext4 >.out 2>.err
-equal "mkfs.ext4 without an image" "$?" 2
+equal "mkfs.ext4 without an image: wrong usage is 1" "$?" 1
+./tune2fs -Z img >.out 2>.err
+equal "  tune2fs with an unknown option, too" "$?" 1
 
 ./e2label img >.out 2>.err
 equal "e2label of an image without a label" "$? $(cat .out .err)" "0 "
@@ -61,4 +63,4 @@ before=$(sha256sum <src.tar)
 ./mkfs.ext4 -q -d src.tar src.tar 8M </dev/null >.out 2>.err
 is "the source is refused" test "$?" -ne 0
 equal "  and is as it was" "$(sha256sum <src.tar)" "$before"
-done_testing 22
+done_testing 23

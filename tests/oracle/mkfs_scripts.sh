@@ -86,7 +86,7 @@ rm -f img # the loop device may be there a moment longer
 mkfs -q -F -R stride=8,stripe-width=16 img 20M
 equal "-R is -E" "$RC $(field 'RAID stride') $(field 'RAID stripe width')" "0 8 16"
 run_tool ours/mke2fs /dev/null -q -F -R nosuch img 20M
-equal "  errors, too" "$RC $(grep -c nosuch .err)" "2 1"
+equal "  errors, too" "$RC $(grep -c nosuch .err)" "1 1"
 mkfs -q -F -O quota -Q grpquota img 20M
 equal "-Q is -E quotatype=" "$RC $(field 'User quota inode') $(field 'Group quota inode')" "0  4"
 

@@ -74,7 +74,7 @@ run() {
 			# shellcheck disable=SC2086
 			(IFS=' '; set -f; eval "timeout -s KILL 900 ${c# }") >>log 2>&1 </dev/null
 			rc=$?
-			case $c in *e2fsck*) ;; *) [ $rc -gt 1 ] && [ $rc -lt 124 ] && rc=1 ;; esac # usage: 2 with ours
+			case $c in *dumpe2fs*) [ $rc -gt 1 ] && [ $rc -lt 124 ] && rc=1 ;; esac # error numbers with stock
 			echo "$rc"
 		done
 	) | tr '\n' ' '
