@@ -64,20 +64,6 @@ void xw_mkfs_free(struct xw_mkfs *m)
 	free(m);
 }
 
-static int set_name(struct xw_mkfs *m, const char *option, const char *value, char **to)
-{
-	char *copy;
-
-	if (!value || !*value)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: needs a value", option);
-	copy = strdup(value);
-	if (!copy)
-		return xw_fail_nomem(&m->diag, option);
-	free(*to);
-	*to = copy;
-	return 0;
-}
-
 static int set_sector(struct xw_mkfs *m, const char *option, const char *value, uint32_t *to)
 {
 	uint64_t n;
@@ -106,9 +92,9 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 		return 0;
 	}
 	if (!strcmp(option, "-l"))
-		return set_name(m, option, value, &m->bad_list);
+		return xw_run_set_text(m, option, value, &m->bad_list);
 	if (!strcmp(option, "-z"))
-		return set_name(m, option, value, &m->undo_file);
+		return xw_run_set_text(m, option, value, &m->undo_file);
 	if (!strcmp(option, "sector-size"))
 		return set_sector(m, option, value, &m->sector);
 	if (!strcmp(option, "physical-sector-size"))

@@ -65,6 +65,8 @@ struct xw_mkfs {
 /* Options for reading sources. XW_ERR_NOTFOUND: not one of these. */
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value);
 
+/* Store a copy of the value of an option, which must not be empty. */
+int xw_run_set_text(struct xw_mkfs *m, const char *option, const char *value, char **to);
 /* Free what these options have stored. */
 void xw_run_source_clear(struct xw_mkfs *m);
 /*

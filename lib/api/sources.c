@@ -57,7 +57,7 @@ static int lookup_name(void *arg, bool group, const char *name, uint32_t *id)
 	return m->names ? m->names(m->names_arg, group, name, id) : XW_ERR_NOTFOUND;
 }
 
-static int set_text(struct xw_mkfs *m, const char *option, const char *value, char **to)
+int xw_run_set_text(struct xw_mkfs *m, const char *option, const char *value, char **to)
 {
 	char *copy;
 
@@ -79,11 +79,11 @@ static int set_oci(struct xw_mkfs *m, const char *option, const char *value)
 		return 0;
 	}
 	if (!strcmp(option, "--platform"))
-		return set_text(m, option, value, &m->platform);
+		return xw_run_set_text(m, option, value, &m->platform);
 	if (!strcmp(option, "--oci-config"))
-		return set_text(m, option, value, &m->oci_config_file);
+		return xw_run_set_text(m, option, value, &m->oci_config_file);
 	if (!strcmp(option, "tmpdir"))
-		return set_text(m, option, value, &m->spool_dir);
+		return xw_run_set_text(m, option, value, &m->spool_dir);
 	return XW_ERR_NOTFOUND;
 }
 
