@@ -69,18 +69,19 @@ static void print_help(FILE *out)
 }
 
 /* Numeric option values. -1 or EXIT_USAGE. */
-static int take_number(const char *option, const char *value, uint64_t *out)
+static int take_number(const struct debugfs_args *args, const char *option, const char *value,
+		       uint64_t *out)
 {
 	if (!xw_parse_size(value, 1, out) && *out <= INT64_MAX)
 		return -1;
-	cli_error("%s: \"%s\" is not a number", option, value);
+	cli_line_failf(&args->line, "%s: \"%s\" is not a number", option, value);
 	return EXIT_USAGE;
 }
 
 static int take_block_size(struct debugfs_args *args, const char *value)
 {
 	uint64_t size;
-	int status = take_number("-b", value, &size);
+	int status = take_number(args, "-b", value, &size);
 
 	if (status >= 0)
 		return status;
@@ -101,17 +102,18 @@ static int take_extended(struct debugfs_args *args, const char *value)
 		cli_line_failf(&args->line, "-E: \"%s\" is not offset=BYTES", value);
 		return EXIT_USAGE;
 	}
-	return take_number("-E offset=", value + sizeof(key) - 1, &args->how.offset);
+	return take_number(args, "-E offset=", value + sizeof(key) - 1, &args->how.offset);
 }
 
 /* A file on the host, made absolute, since lcd may change the current directory. */
-static int take_path(const char *value, char **owned, const char **out)
+static int take_path(const struct debugfs_args *args, const char *value, char **owned,
+		     const char **out)
 {
 	free(*owned);
 	*out = *owned = dbg_absolute(value);
 	if (*owned)
 		return -1;
-	cli_error("%s: cannot be found from here", value);
+	cli_line_failf(&args->line, "%s: cannot be found from here", value);
 	return EXIT_FAILED;
 }
 
@@ -135,7 +137,7 @@ static int take(struct cli_line *l, int key, const char *value)
 	case 'E':
 		return take_extended(args, value);
 	case 's':
-		return take_number("-s", value, &args->how.super_block);
+		return take_number(args, "-s", value, &args->how.super_block);
 	case 'c':
 		args->how.catastrophic = true;
 		return -1;
@@ -163,9 +165,9 @@ static int take(struct cli_line *l, int key, const char *value)
 	case KEY_COMMIT:
 		return set_commit(args, value);
 	case 'z':
-		return take_path(value, &args->undo_file, &args->how.undo_file);
+		return take_path(args, value, &args->undo_file, &args->how.undo_file);
 	default:
-		return take_path(value, &args->redo_file, &args->how.redo_file);
+		return take_path(args, value, &args->redo_file, &args->how.redo_file);
 	}
 }
 

@@ -12,13 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static void run_file(struct dbg *d, const char *path)
+static void run_file(struct dbg *d, const struct debugfs_args *args)
 {
+	const char *const path = args->file;
 	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
 
 	if (!f) {
-		dbg_complain(d, "%s: %s", path, strerror(errno));
-		d->fatal = true;
+		cli_line_failf(&args->line, "%s: %s", path, strerror(errno));
+		d->failed = d->fatal = true;
 		return;
 	}
 	debugfs_script(d, f, true);
@@ -32,7 +33,7 @@ static void run_requests(struct dbg *d, const struct debugfs_args *args)
 		for (size_t i = 0; i < args->n_requests && !d->quit && !cli_interrupted(); i++)
 			dbg_run(d, args->requests[i]);
 	} else if (args->file) {
-		run_file(d, args->file);
+		run_file(d, args);
 	} else if (isatty(STDIN_FILENO)) {
 		debugfs_prompt(d);
 	} else {
@@ -77,11 +78,13 @@ static int run(const struct debugfs_args *args)
 	run_requests(&d, args);
 	if ((d.interactive ? cli_terminated() : cli_interrupted()) && d.dirty) {
 		d.spoiled = true;
-		cli_error(cli_terminated() ? "terminated" : "interrupted");
+		cli_line_failed(&args->line, cli_terminated() ? "terminated" : "interrupted");
 	}
 	rc = dbg_close(&d, true);
-	if (rc)
-		dbg_complain_diag(&d, rc);
+	if (rc) {
+		cli_line_failed(&args->line, *d.diag.text ? d.diag.text : xw_err_text(rc));
+		d.failed = true;
+	}
 	return has_failed(&d, args) ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -98,16 +98,19 @@ static void print_help(FILE *out)
 	      out);
 }
 
-static int bad_number(const char *option, const char *value)
+static int bad_number(const struct fsck_args *args, const char *option, const char *value)
 {
-	cli_error("option %s: invalid number '%s'", option, value);
+	cli_line_failf(&args->line, "option %s: invalid number '%s'", option, value);
 	return FSCK_EXIT_USAGE;
 }
 
-static int set_mode(struct fsck_opts *o, enum fsck_mode mode)
+static int set_mode(struct fsck_args *args, enum fsck_mode mode)
 {
+	struct fsck_opts *const o = &args->opts;
+
 	if (o->mode != FSCK_ASK && o->mode != mode) {
-		cli_error("only one of the options -p/-a, -n or -y may be specified");
+		cli_line_failf(&args->line,
+			       "only one of the options -p/-a, -n or -y may be specified");
 		return FSCK_EXIT_ERROR; /* as e2fsck has it, here and below */
 	}
 	o->mode = mode;
@@ -115,15 +118,17 @@ static int set_mode(struct fsck_opts *o, enum fsck_mode mode)
 }
 
 /* A negative descriptor: nothing is reported until SIGUSR1 arrives. */
-static int set_progress(struct fsck_opts *o, const char *value)
+static int set_progress(struct fsck_args *args, const char *value)
 {
+	struct fsck_opts *const o = &args->opts;
 	uint64_t n;
 
 	o->progress_late = *value == '-';
 	if (xw_parse_u64(value + o->progress_late, &n) || n > INT32_MAX)
-		return bad_number("-C", value);
+		return bad_number(args, "-C", value);
 	if (n && fcntl((int)n, F_GETFD) < 0) {
-		cli_error("-C %s: invalid file descriptor: %s", value, strerror(errno));
+		cli_line_failf(&args->line, "-C %s: invalid file descriptor: %s", value,
+			       strerror(errno));
 		return FSCK_EXIT_ERROR;
 	}
 	o->progress_fd = (int)n;
@@ -144,23 +149,23 @@ static int set_block_size(struct fsck_opts *o, const char *value)
 }
 
 /* -I and -P: sizes of buffers in e2fsck, which this tool does not have. */
-static int skip_number(int key, const char *value)
+static int skip_number(const struct fsck_args *args, int key, const char *value)
 {
 	const char option[] = {'-', (char)key, '\0'};
 	uint64_t n;
 
-	return xw_parse_u64(value, &n) ? bad_number(option, value) : 0;
+	return xw_parse_u64(value, &n) ? bad_number(args, option, value) : 0;
 }
 
-static int set_jobs(struct fsck_opts *o, const char *value)
+static int set_jobs(struct fsck_args *args, const char *value)
 {
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || !n || n > 1024) {
-		cli_error("--jobs %s: must be 1 to 1024", value);
+		cli_line_failf(&args->line, "--jobs %s: must be 1 to 1024", value);
 		return FSCK_EXIT_USAGE;
 	}
-	o->jobs = (unsigned)n;
+	args->opts.jobs = (unsigned)n;
 	return 0;
 }
 
@@ -189,27 +194,28 @@ static bool set_flag(struct fsck_opts *o, int key)
 	}
 }
 
-static int set_value(struct fsck_opts *o, int key, const char *value)
+static int set_value(struct fsck_args *args, int key, const char *value)
 {
+	struct fsck_opts *const o = &args->opts;
 	switch (key) {
 	case 'a':
 	case 'p':
-		return set_mode(o, FSCK_PREEN);
+		return set_mode(args, FSCK_PREEN);
 	case 'n':
-		return set_mode(o, FSCK_NO);
+		return set_mode(args, FSCK_NO);
 	case 'y':
-		return set_mode(o, FSCK_YES);
+		return set_mode(args, FSCK_YES);
 	case 'b':
-		return xw_parse_u64(value, &o->backup) ? bad_number("-b", value) : 0;
+		return xw_parse_u64(value, &o->backup) ? bad_number(args, "-b", value) : 0;
 	case 'B':
 		return set_block_size(o, value);
 	case 'C':
-		return set_progress(o, value);
+		return set_progress(args, value);
 	case 'E':
-		return fsck_args_extended(o, value);
+		return fsck_args_extended(args, value);
 	case 'I':
 	case 'P':
-		return skip_number(key, value);
+		return skip_number(args, key, value);
 	case 'j':
 		o->journal = value;
 		return 0;
@@ -228,7 +234,7 @@ static int set_value(struct fsck_opts *o, int key, const char *value)
 		o->redo_file = value;
 		return 0;
 	default:
-		return set_jobs(o, value);
+		return set_jobs(args, value);
 	}
 }
 
@@ -245,7 +251,7 @@ static int take(struct cli_line *l, int key, const char *value)
 		args->opts.how = (enum xw_commit_how)XW_MAX(how, 0);
 		return how < 0 ? FSCK_EXIT_USAGE : -1;
 	}
-	status = set_value(&args->opts, key, value);
+	status = set_value(args, key, value);
 	return status ? status : -1;
 }
 

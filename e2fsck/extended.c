@@ -11,69 +11,71 @@
 
 #include "tool.h"
 
-typedef int extended_setter(struct fsck_opts *o, const char *value);
+typedef int extended_setter(struct fsck_args *args, const char *value);
 
-static int set_offset(struct fsck_opts *o, const char *value)
+static int set_offset(struct fsck_args *args, const char *value)
 {
-	if (value && !xw_parse_u64(value, &o->offset))
+	if (value && !xw_parse_u64(value, &args->opts.offset))
 		return 0;
-	cli_error("-E offset=%s: must be a number of bytes", value ? value : "");
+	cli_line_failf(&args->line, "-E offset=%s: must be a number of bytes", value ? value : "");
 	return FSCK_EXIT_USAGE;
 }
 
-static int set_itree(struct fsck_opts *o, const char *value)
+static int set_itree(struct fsck_args *args, const char *value)
 {
 	if (value && !strcmp(value, "build"))
-		o->itree = FSCK_ITREE_BUILD;
+		args->opts.itree = FSCK_ITREE_BUILD;
 	else if (value && !strcmp(value, "drop"))
-		o->itree = FSCK_ITREE_DROP;
+		args->opts.itree = FSCK_ITREE_DROP;
 	else {
-		cli_error("-E itree=%s: must be build or drop", value ? value : "");
+		cli_line_failf(&args->line, "-E itree=%s: must be build or drop",
+			       value ? value : "");
 		return FSCK_EXIT_USAGE;
 	}
 	return 0;
 }
 
-static int set_readahead(struct fsck_opts *o, const char *value)
+static int set_readahead(struct fsck_args *args, const char *value)
 {
 	uint64_t n;
 
-	(void)o; /* tables are always read in large runs */
+	(void)args; /* tables are always read in large runs */
 	if (value && !xw_parse_u64(value, &n))
 		return 0;
-	cli_error("-E readahead_kb=%s: must be a number of KiB", value ? value : "");
+	cli_line_failf(&args->line, "-E readahead_kb=%s: must be a number of KiB",
+		       value ? value : "");
 	return FSCK_EXIT_USAGE;
 }
 
 /* Both versions are read, as the magic number says; version 2 is written. */
-static int set_ea_ver(struct fsck_opts *o, const char *value)
+static int set_ea_ver(struct fsck_args *args, const char *value)
 {
-	(void)o;
+	(void)args;
 	if (value && (!strcmp(value, "1") || !strcmp(value, "2")))
 		return 0;
-	cli_error("-E ea_ver=%s: must be 1 or 2", value ? value : "");
+	cli_line_failf(&args->line, "-E ea_ver=%s: must be 1 or 2", value ? value : "");
 	return FSCK_EXIT_USAGE;
 }
 
 /* Options for behavior that is the default. */
-static int set_nothing(struct fsck_opts *o, const char *value)
+static int set_nothing(struct fsck_args *args, const char *value)
 {
-	(void)o;
+	(void)args;
 	(void)value;
 	return 0;
 }
 
-static int set_no_optimize(struct fsck_opts *o, const char *value)
+static int set_no_optimize(struct fsck_args *args, const char *value)
 {
 	(void)value;
-	o->optimize_extents = false;
+	args->opts.optimize_extents = false;
 	return 0;
 }
 
-static int set_no_discard(struct fsck_opts *o, const char *value)
+static int set_no_discard(struct fsck_args *args, const char *value)
 {
 	(void)value;
-	o->discard = false;
+	args->opts.discard = false;
 	return 0;
 }
 
@@ -106,7 +108,7 @@ static const struct extended {
 };
 #undef FLAG
 
-static int set_one(struct fsck_opts *o, char *word)
+static int set_one(struct fsck_args *args, char *word)
 {
 	char *const value = strchr(word, '=');
 
@@ -118,15 +120,15 @@ static int set_one(struct fsck_opts *o, char *word)
 		if (strcmp(e->word, word) != 0)
 			continue;
 		if (e->set)
-			return e->set(o, value ? value + 1 : NULL);
+			return e->set(args, value ? value + 1 : NULL);
 		if (value) {
-			cli_error("-E %s takes no value", word);
+			cli_line_failf(&args->line, "-E %s takes no value", word);
 			return FSCK_EXIT_USAGE;
 		}
-		*(bool *)((char *)o + e->flag) = true;
+		*(bool *)((char *)&args->opts + e->flag) = true;
 		return 0;
 	}
-	cli_error("unknown extended option '%s'", word);
+	cli_line_failf(&args->line, "unknown extended option '%s'", word);
 	cli_hint("known are bmap2extent, check_encoding, [no]discard, ea_ver=1|2, fixes_only, "
 		 "fragcheck, [no_]inode_count_fullmap, itree=build|drop, journal_only, "
 		 "[no_]optimize_extents, offset=BYTES, readahead_kb=KIB, share_xattrs, "
@@ -134,20 +136,20 @@ static int set_one(struct fsck_opts *o, char *word)
 	return FSCK_EXIT_USAGE;
 }
 
-int fsck_args_extended(struct fsck_opts *o, const char *list)
+int fsck_args_extended(struct fsck_args *args, const char *list)
 {
 	char *const copy = strdup(list);
 	char *rest = copy;
 	int status = 0;
 
 	if (!copy) {
-		cli_error("out of memory reading the command line");
+		cli_line_failf(&args->line, "out of memory reading the command line");
 		return FSCK_EXIT_ERROR;
 	}
 	while (rest && !status) {
 		char *const word = strsep(&rest, ",");
 
-		status = *word ? set_one(o, word) : 0;
+		status = *word ? set_one(args, word) : 0;
 	}
 	free(copy);
 	return status;

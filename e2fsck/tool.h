@@ -17,7 +17,7 @@ struct fsck_args {
 int fsck_args_parse(struct fsck_args *args, int argc, char **argv);
 void fsck_args_free(struct fsck_args *args);
 /* One list of -E: 0, or the exit status; a line was printed. extended.c */
-int fsck_args_extended(struct fsck_opts *o, const char *list);
+int fsck_args_extended(struct fsck_args *args, const char *list);
 
 /*
  * run.c: all rounds. 0, or the failure that prevented the check from completing.

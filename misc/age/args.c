@@ -108,45 +108,53 @@ static void print_help(FILE *out)
 	      out);
 }
 
-static int bad(const char *option, const char *value, const char *want)
+static int bad(const struct age_args *args, const char *option, const char *value, const char *want)
 {
-	cli_error("%s %s: must be %s", option, value, want);
+	cli_line_failf(&args->line, "%s %s: must be %s", option, value, want);
 	return EXIT_USAGE;
 }
 
-static int set_number(const char *option, const char *value, uint64_t min, uint64_t max,
-		      uint64_t *out)
+static int no_memory(const struct age_args *args)
+{
+	cli_line_failf(&args->line, "out of memory reading the command line");
+	return EXIT_FAILED;
+}
+
+static int set_number(const struct age_args *args, const char *option, const char *value,
+		      uint64_t min, uint64_t max, uint64_t *out)
 {
 	struct xw_diag diag = {0};
 
 	if (!xw_parse_ranged(option, value, min, max, out, &diag))
 		return -1;
-	cli_error("%s", diag.text);
+	cli_line_failf(&args->line, "%s", diag.text);
 	return EXIT_USAGE;
 }
 
 /* "80%" in 1/10000. */
-static int set_percent(const char *option, const char *value, uint32_t *out)
+static int set_percent(const struct age_args *args, const char *option, const char *value,
+		       uint32_t *out)
 {
 	const size_t len = strlen(value);
 	double d;
 
 	if (len < 2 || value[len - 1] != '%' || xw_parse_decimal(value, len - 1, &d) || d <= 0 ||
 	    d > 100)
-		return bad(option, value, "a share above 0% and up to 100%");
+		return bad(args, option, value, "a share above 0% and up to 100%");
 	*out = (uint32_t)(d * XW_AGE_ONE / 100 + 0.5);
 	return -1;
 }
 
 /* "MIN-MAX" or "USED,FREE", separated by sep. A missing second size equals the first. */
-static int set_sizes(const char *option, char *value, char sep, uint64_t *a, uint64_t *b)
+static int set_sizes(const struct age_args *args, const char *option, char *value, char sep,
+		     uint64_t *a, uint64_t *b)
 {
 	char *second = strchr(value, sep);
 
 	if (second)
 		*second++ = 0;
 	if (xw_parse_size(value, 1, a) || (second && xw_parse_size(second, 1, b)))
-		return bad(option, value, "a size, such as 64k or 1M");
+		return bad(args, option, value, "a size, such as 64k or 1M");
 	if (!second)
 		*b = *a;
 	return -1;
@@ -160,7 +168,7 @@ static int set_profile(struct age_args *args, const char *value)
 	free(args->profile);
 	args->profile = strdup(value);
 	if (!args->profile)
-		return EXIT_FAILED;
+		return no_memory(args);
 	args->have_profile = true;
 	rest = strchr(args->profile, ':');
 	if (rest)
@@ -172,10 +180,10 @@ static int set_profile(struct age_args *args, const char *value)
 		o->model = rest;
 	} else if (!strcmp(args->profile, "alternate") && rest && strchr(rest, ',')) {
 		o->profile = XW_AGE_ALTERNATE;
-		if (set_sizes("--profile alternate:", rest, ',', &o->used, &o->free) >= 0)
+		if (set_sizes(args, "--profile alternate:", rest, ',', &o->used, &o->free) >= 0)
 			return EXIT_USAGE;
 		if (!o->used || !o->free || o->used > UINT64_MAX - o->free)
-			return bad("--profile", value,
+			return bad(args, "--profile", value,
 				   "alternate:USED,FREE with two sizes above 0, together below 16 "
 				   "EiB");
 	} else if ((!strcmp(args->profile, "trace") || !strcmp(args->profile, "git")) && rest &&
@@ -183,7 +191,7 @@ static int set_profile(struct age_args *args, const char *value)
 		o->profile = *args->profile == 't' ? XW_AGE_TRACE : XW_AGE_GIT;
 		o->trace = rest;
 	} else {
-		return bad("--profile", value,
+		return bad(args, "--profile", value,
 			   "pazdera, geriatrix[:MODEL], alternate:USED,FREE, trace:FILE or "
 			   "git:LIST");
 	}
@@ -198,62 +206,62 @@ static int set_until(struct age_args *args, const char *value)
 	double d;
 
 	if (len == 4 && !strncmp(value, "util", len))
-		return set_percent("--until util", eq + 1, &u->util);
+		return set_percent(args, "--until util", eq + 1, &u->util);
 	if (len == 6 && !strncmp(value, "no-run", len)) {
 		if (xw_parse_size(eq + 1, 1, &u->no_run) || !u->no_run)
-			return bad("--until", value, "no-run=SIZE");
+			return bad(args, "--until", value, "no-run=SIZE");
 		return -1;
 	}
 	if (len == 6 && !strncmp(value, "layout", len)) {
 		if (xw_parse_decimal(eq + 1, strlen(eq + 1), &d) || d <= 0 || d >= 1)
-			return bad("--until", value, "layout=SCORE, above 0 and below 1");
+			return bad(args, "--until", value, "layout=SCORE, above 0 and below 1");
 		u->layout = (uint32_t)(d * XW_AGE_ONE + 0.5);
 		return -1;
 	}
 	if (len == 3 && !strncmp(value, "ops", len))
-		return set_number("--until ops", eq + 1, 1, UINT64_MAX, &u->ops);
+		return set_number(args, "--until ops", eq + 1, 1, UINT64_MAX, &u->ops);
 	if (len == 10 && !strncmp(value, "overwrites", len))
-		return set_number("--until overwrites", eq + 1, 1, 1000000, &u->overwrites);
-	return bad("--until", value, "util=, no-run=, layout=, ops= or overwrites=");
+		return set_number(args, "--until overwrites", eq + 1, 1, 1000000, &u->overwrites);
+	return bad(args, "--until", value, "util=, no-run=, layout=, ops= or overwrites=");
 }
 
 static int set_size(struct age_args *args, const char *value)
 {
 	free(args->size);
 	args->size = strdup(value);
-	return args->size ? set_sizes("--size", args->size, '-', &args->opts.size_min,
+	return args->size ? set_sizes(args, "--size", args->size, '-', &args->opts.size_min,
 				      &args->opts.size_max)
-			  : EXIT_FAILED;
+			  : no_memory(args);
 }
 
 static int set_offset(struct age_args *args, const char *value)
 {
 	if (strncmp(value, "offset=", 7))
-		return bad("-E", value, "offset=BYTES");
-	return set_number("-E offset", value + 7, 0, INT64_MAX, &args->opts.offset);
+		return bad(args, "-E", value, "offset=BYTES");
+	return set_number(args, "-E offset", value + 7, 0, INT64_MAX, &args->opts.offset);
 }
 
 static int set_jobs(struct age_args *args, const char *value)
 {
 	uint64_t n;
-	const int status = set_number("--jobs", value, 1, 1024, &n);
+	const int status = set_number(args, "--jobs", value, 1, 1024, &n);
 
 	if (status < 0)
 		args->opts.jobs = (unsigned)n;
 	return status;
 }
 
-static int set_allocator(enum xw_age_allocator *allocator, const char *value)
+static int set_allocator(struct age_args *args, const char *value)
 {
 	static const enum xw_age_allocator all[] = {XW_AGE_LINUX, XW_AGE_OWN};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (strcmp(value, xw_age_allocator_name(all[i])))
 			continue;
-		*allocator = all[i];
+		args->opts.allocator = all[i];
 		return -1;
 	}
-	return bad("--allocator", value, "linux or own");
+	return bad(args, "--allocator", value, "linux or own");
 }
 
 static int set_flag(bool *flag)
@@ -291,7 +299,7 @@ static int take(struct cli_line *l, int key, const char *value)
 	case KEY_AGES:
 		return set_text(&o->ages, value);
 	case KEY_ALLOCATOR:
-		return set_allocator(&o->allocator, value);
+		return set_allocator(args, value);
 	case KEY_DEPTHS:
 		return set_text(&o->depths, value);
 	case KEY_SIZES:
@@ -299,15 +307,15 @@ static int take(struct cli_line *l, int key, const char *value)
 	case KEY_DIR:
 		return set_text(&o->dir, value);
 	case KEY_DIRS:
-		return set_number("--dirs", value, 1, 9999, &o->dirs);
+		return set_number(args, "--dirs", value, 1, 9999, &o->dirs);
 	case KEY_FAST:
 		return set_flag(&o->fast);
 	case KEY_FILES:
-		return set_number("--files", value, 1, UINT32_MAX, &o->files);
+		return set_number(args, "--files", value, 1, UINT32_MAX, &o->files);
 	case KEY_MEASURE:
 		return set_flag(&args->measure_only);
 	case KEY_OPS:
-		return set_number("--ops", value, 1, UINT64_MAX, &o->ops);
+		return set_number(args, "--ops", value, 1, UINT64_MAX, &o->ops);
 	case KEY_PROFILE:
 		return set_profile(args, value);
 	case KEY_COMMIT:
@@ -317,17 +325,17 @@ static int take(struct cli_line *l, int key, const char *value)
 	case KEY_RESUME:
 		return set_flag(&o->resume);
 	case KEY_SEED:
-		return set_number("--seed", value, 0, UINT64_MAX, &o->seed);
+		return set_number(args, "--seed", value, 0, UINT64_MAX, &o->seed);
 	case KEY_SIZE:
 		return set_size(args, value);
 	case KEY_STEP:
-		return set_number("--step", value, 1, 1000000, &o->step);
+		return set_number(args, "--step", value, 1, 1000000, &o->step);
 	case KEY_SVG:
 		return set_text(&args->svg, value);
 	case KEY_UNTIL:
 		return set_until(args, value);
 	case KEY_UTIL:
-		return set_percent("--util", value, &o->util);
+		return set_percent(args, "--util", value, &o->util);
 	default:
 		return EXIT_FAILED;
 	}

@@ -23,9 +23,11 @@ const char *cli_mke2fs_sector(bool physical);
 /*
  * The undo file of -z: an empty *value stands for TOOL-IMAGE.e2undo in the directory that
  * E2FSPROGS_UNDO_DIR names (/var/lib/e2fsprogs where it names none; "none": *value is NULL, no undo
- * file). *made: owned by the caller. False: a line was printed.
+ * file). *made: owned by the caller. False: it was reported.
  */
-bool cli_undo_file(const char *tool, const char *image, const char **value, char **made);
+struct cli_line;
+bool cli_undo_file(const struct cli_line *l, const char *tool, const char *image,
+		   const char **value, char **made);
 
 /*
  * Open descriptors 0 to 2 if the caller closed them: otherwise the next file opened, the image,

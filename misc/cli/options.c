@@ -93,8 +93,14 @@ void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
 	va_end(ap);
 	cli_line_failed(l, text ? text : "out of memory");
 	free(text);
-	if (l->failed)
-		*l->failed = true;
+}
+
+bool cli_line_terminal(const struct cli_line *l, const char *source)
+{
+	if (strcmp(source, "-") != 0 || !isatty(STDIN_FILENO))
+		return false;
+	cli_line_failf(l, "standard input is a terminal: an archive is read from a pipe or a file");
+	return true;
 }
 
 void cli_line_push(struct cli_line *l, const char *name, const char *value)
@@ -333,10 +339,8 @@ int cli_line_read(struct cli_line *l, int argc, char **argv)
 	/* At most one setting a word or letter, and four from the environment. */
 	size_t room = 5;
 	struct getopt_tables t;
-	bool failed = false;
 	int status;
 
-	l->failed = &failed;
 	for (int i = 1; i < argc; i++)
 		room += 1 + (argv[i][0] == '-' ? strlen(argv[i]) : 0);
 	l->settings = calloc(room, sizeof(*l->settings));
@@ -349,10 +353,6 @@ int cli_line_read(struct cli_line *l, int argc, char **argv)
 	}
 	free(t.letters);
 	free(t.longs);
-	l->failed = NULL;
-	/* the value of an option, refused by a function that does not know the line */
-	if (status > 0 && l->json && !failed)
-		puts("{\"error\":\"wrong usage: the reason is on standard error\"}");
 	return status;
 }
 

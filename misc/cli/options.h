@@ -169,7 +169,6 @@ struct cli_line {
 	size_t count;
 	unsigned verbose;
 	bool quiet, json;
-	bool *failed; /* while options are read: set by cli_line_failf() */
 	bool placed; /* an offset was given */
 	bool window; /* which is not 0: the filesystem is inside a larger file or device */
 	const char *partition; /* --partition, until it is resolved to an offset */
@@ -207,6 +206,8 @@ void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void cli_line_error(const struct cli_line *l, const char *text); /* the line and the hint alone */
 void cli_line_failed(const struct cli_line *l, const char *text);
+/* Is this source "-", and standard input a terminal? Reports a failure in that case. */
+bool cli_line_terminal(const struct cli_line *l, const char *source);
 /* Print the synopsis; returns EXIT_USAGE. */
 int cli_line_usage(const struct cli_line *l);
 

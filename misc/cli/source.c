@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include "cli/source.h"
-#include "cli/term.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,7 @@ bool cli_source_is_stdin(const struct cli_line *l, const char *source)
 
 bool cli_source_is_terminal(const struct cli_line *l, const char *source)
 {
-	return cli_source_is_stdin(l, source) && cli_is_terminal("-");
+	return cli_source_is_stdin(l, source) && cli_line_terminal(l, "-");
 }
 
 char *cli_source_in_dir(const struct cli_line *l, const char *dir, const char *source)

@@ -108,14 +108,6 @@ void cli_hint(const char *fmt, ...)
 	va_end(ap);
 }
 
-bool cli_is_terminal(const char *source)
-{
-	if (strcmp(source, "-") != 0 || !isatty(STDIN_FILENO))
-		return false;
-	cli_error("standard input is a terminal: an archive is read from a pipe or a file");
-	return true;
-}
-
 bool cli_can_ask(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);

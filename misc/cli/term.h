@@ -37,9 +37,6 @@ bool cli_can_ask(void);
  */
 bool cli_confirm(const char *question);
 
-/* Is this source "-", and standard input a terminal? Prints an error in that case. */
-bool cli_is_terminal(const char *source);
-
 /*
  * A bar on stderr: share done, bytes, rate, files, time left. Drawn at most ten times a second, and
  * only if `wanted` and stderr is a terminal; otherwise all calls are cheap and safe.

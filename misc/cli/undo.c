@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include "cli/env.h"
-#include "cli/term.h"
+#include "cli/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 
 #define DEFAULT_DIR "/var/lib/e2fsprogs"
 
-bool cli_undo_file(const char *tool, const char *image, const char **value, char **made)
+bool cli_undo_file(const struct cli_line *l, const char *tool, const char *image,
+		   const char **value, char **made)
 {
 	const char *dir = getenv("E2FSPROGS_UNDO_DIR");
 	const char *slash = strrchr(image, '/');
@@ -26,13 +27,13 @@ bool cli_undo_file(const char *tool, const char *image, const char **value, char
 	if (!strcmp(dir, "none"))
 		return true;
 	if (access(dir, W_OK | X_OK)) {
-		cli_error("-z '': %s: %s; E2FSPROGS_UNDO_DIR names another directory", dir,
-			  strerror(errno));
+		cli_line_failf(l, "-z '': %s: %s; E2FSPROGS_UNDO_DIR names another directory", dir,
+			       strerror(errno));
 		return false;
 	}
 	if (asprintf(made, "%s/%s-%s.e2undo", dir, tool, slash ? slash + 1 : image) < 0) {
 		*made = NULL;
-		cli_error("out of memory");
+		cli_line_failf(l, "out of memory");
 		return false;
 	}
 	*value = *made;

@@ -124,11 +124,13 @@ int export_listing(const struct export_args *args, struct xw_export *x)
 		fputs("{\"files\":[", stdout);
 	err = xw_export_list(x, args->image, print_entry, &l);
 	if (args->line.json) {
+		const char *why = cli_interrupted() ? "interrupted" : xw_export_error(x);
+
 		putchar('\n');
 		putchar(']');
-		if (err && *xw_export_error(x)) {
+		if (err && *why) {
 			putchar(',');
-			cli_json_text(stdout, "error", xw_export_error(x));
+			cli_json_text(stdout, "error", why);
 		}
 		puts("}");
 	}

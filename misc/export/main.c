@@ -82,7 +82,7 @@ static int run(const struct export_args *args)
 	int status;
 
 	if (xw_export_new(&x)) {
-		cli_error("out of memory");
+		cli_line_failf(&args->line, "out of memory");
 		return EXIT_FAILED;
 	}
 	if (set_all(x, args)) {

@@ -34,8 +34,9 @@ static int report(struct xw_import *x, const struct import_args *args)
 		const char *json = xw_import_json(x);
 
 		if (!json) {
-			cli_error("%s: imported, but out of memory for its description",
-				  args->image);
+			cli_line_failf(&args->line,
+				       "%s: imported, but out of memory for its description",
+				       args->image);
 			return XW_E_NOMEM;
 		}
 		puts(json);
@@ -53,7 +54,7 @@ static int import(const struct import_args *args)
 	int status, err = xw_import_new(&x);
 
 	if (err) {
-		cli_error("out of memory");
+		cli_line_failf(&args->line, "out of memory");
 		return EXIT_FAILED;
 	}
 	xw_import_on_log(x, cli_run_log, &run); /* set first: options may warn, too */

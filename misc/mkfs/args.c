@@ -143,8 +143,8 @@ static int take_operands(struct mkfs_args *args, int argc, char **argv)
 			       "IMAGE '-': an image cannot be written sequentially; name a file");
 		return EXIT_USAGE;
 	}
-	if (args->undo_file &&
-	    !cli_undo_file("mke2fs", args->image, &args->undo_file, &args->undo_default))
+	if (args->undo_file && !cli_undo_file(&args->line, "mke2fs", args->image, &args->undo_file,
+					      &args->undo_default))
 		return EXIT_FAILED;
 	if (args->undo_file)
 		cli_line_push(&args->line, "-z", args->undo_file);

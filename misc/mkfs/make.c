@@ -35,7 +35,9 @@ static int report(const struct mkfs_args *args, struct xw_mkfs *m)
 		const char *json = xw_mkfs_json(m);
 
 		if (!json) {
-			cli_error("%s: made, but out of memory for its description", args->image);
+			cli_line_failf(&args->line,
+				       "%s: made, but out of memory for its description",
+				       args->image);
 			return XW_E_NOMEM;
 		}
 		puts(json);
@@ -52,7 +54,7 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite)
 	int err = xw_mkfs_new(&m);
 
 	if (err) {
-		cli_error("out of memory");
+		cli_line_failf(&args->line, "out of memory");
 		return err;
 	}
 	xw_mkfs_on_log(m, cli_run_log, &run); /* set first: options may warn, too */

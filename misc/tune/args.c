@@ -262,8 +262,8 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 		cli_line_failf(&args->line, "nothing to change is given");
 		return cli_line_usage(&args->line);
 	}
-	if (args->opts.undo_file &&
-	    !cli_undo_file("tune2fs", args->image, &args->opts.undo_file, &args->undo_default))
+	if (args->opts.undo_file && !cli_undo_file(&args->line, "tune2fs", args->image,
+						   &args->opts.undo_file, &args->undo_default))
 		return EXIT_FAILED;
 	if (args->opts.undo_file && !stat(args->image, &image) &&
 	    !stat(args->opts.undo_file, &undo) && image.st_dev == undo.st_dev &&

@@ -40,9 +40,9 @@ static int each_word(struct tune_args *args, const char *list, word_fn *fn)
 
 /* ---- -E ---- */
 
-static int bad_key(const char *what, const char *value)
+static int bad_key(const struct tune_args *args, const char *what, const char *value)
 {
-	cli_error("Invalid %s: %s", what, value ? value : "");
+	cli_line_failf(&args->line, "Invalid %s: %s", what, value ? value : "");
 	return EXIT_FAILED;
 }
 
@@ -51,7 +51,7 @@ static int set_stride(struct tune_args *args, const char *value)
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || !n || n > UINT16_MAX)
-		return bad_key("RAID stride", value);
+		return bad_key(args, "RAID stride", value);
 	args->want.stride = (uint32_t)n;
 	args->want.set |= XW_TUNE_STRIDE;
 	return 0;
@@ -62,7 +62,7 @@ static int set_stripe_width(struct tune_args *args, const char *value)
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || !n || n > UINT32_MAX)
-		return bad_key("RAID stripe-width", value);
+		return bad_key(args, "RAID stripe-width", value);
 	args->want.stripe_width = (uint32_t)n;
 	args->want.set |= XW_TUNE_STRIPE_WIDTH;
 	return 0;
@@ -80,7 +80,7 @@ static int set_hash_alg(struct tune_args *args, const char *value)
 		args->want.set |= XW_TUNE_HASH_ALG;
 		return 0;
 	}
-	return bad_key("hash algorithm", value);
+	return bad_key(args, "hash algorithm", value);
 }
 
 static int set_mmp_interval(struct tune_args *args, const char *value)
@@ -88,7 +88,7 @@ static int set_mmp_interval(struct tune_args *args, const char *value)
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || n > XW_MMP_INTERVAL_MAX)
-		return bad_key("mmp_update_interval", value);
+		return bad_key(args, "mmp_update_interval", value);
 	args->want.mmp_interval = (uint16_t)n;
 	args->want.set |= XW_TUNE_MMP_INTERVAL;
 	return 0;
@@ -109,7 +109,7 @@ static int set_default_opts(struct tune_args *args, const char *value)
 static int set_encoding(struct tune_args *args, const char *value)
 {
 	if (strcmp(value, "utf8") != 0 && strcmp(value, "utf8-12.1") != 0)
-		return bad_key("encoding", value);
+		return bad_key(args, "encoding", value);
 	args->want.encoding = ENCODING_UTF8_12_1;
 	args->encoding_name = strcmp(value, "utf8") ? "utf8-12.1" : "utf8";
 	xw_tune_want_features(&args->want, "casefold", NULL);
@@ -119,7 +119,7 @@ static int set_encoding(struct tune_args *args, const char *value)
 static int set_encoding_flags(struct tune_args *args, const char *value)
 {
 	if (strcmp(value, "strict") != 0)
-		return bad_key("encoding flags", value);
+		return bad_key(args, "encoding flags", value);
 	args->want.encoding_flags = ENCODING_STRICT;
 	return 0;
 }
@@ -128,7 +128,7 @@ static int set_orphan_size(struct tune_args *args, const char *value)
 {
 	if (xw_parse_u64(value, &args->want.orphan_blocks) || !args->want.orphan_blocks ||
 	    args->want.orphan_blocks > UINT32_MAX)
-		return bad_key("size of orphan file", value);
+		return bad_key(args, "size of orphan file", value);
 	xw_tune_want_features(&args->want, "orphan_file", NULL);
 	return 0;
 }
@@ -136,7 +136,7 @@ static int set_orphan_size(struct tune_args *args, const char *value)
 static int set_offset(struct tune_args *args, const char *value)
 {
 	if (xw_parse_size(value, 1, &args->opts.offset) || args->opts.offset > INT64_MAX / 2)
-		return bad_key("offset", value);
+		return bad_key(args, "offset", value);
 	return 0;
 }
 
@@ -233,7 +233,7 @@ static int journal_word(struct tune_args *args, char *word, char *value)
 	}
 	/* In MiB, unless it has a suffix. */
 	if (!value || xw_parse_size(value, 1u << 20, &n) || !n || n > UINT64_C(1) << 48)
-		return bad_key("journal size", value);
+		return bad_key(args, "journal size", value);
 	args->want.journal_bytes = n;
 	args->want.set |= XW_TUNE_JOURNAL;
 	return 0;

@@ -17,7 +17,7 @@
 
 int tune_bad_value(struct tune_args *args, const char *bad, const char *value)
 {
-	cli_error("%s - %s", bad, value);
+	cli_line_failf(&args->line, "%s - %s", bad, value);
 	return cli_line_usage(&args->line);
 }
 
@@ -87,7 +87,8 @@ int tune_set_interval(struct tune_args *args, const char *value)
 		if (strcmp(end, units[i].suffix) != 0)
 			continue;
 		if (n > UINT32_MAX / units[i].seconds) {
-			cli_error("interval between checks is too big (%s)", value);
+			cli_line_failf(&args->line, "interval between checks is too big (%s)",
+				       value);
 			return EXIT_FAILED;
 		}
 		args->want.interval = (uint32_t)n * units[i].seconds;
@@ -184,7 +185,7 @@ int tune_set_lastcheck(struct tune_args *args, const char *value)
 	if (!strcmp(value, "now")) {
 		args->want.lastcheck = -1; /* until the current time is known */
 	} else if (!parse_date(value, &args->want.lastcheck)) {
-		cli_error("Couldn't parse date/time specifier: %s", value);
+		cli_line_failf(&args->line, "Couldn't parse date/time specifier: %s", value);
 		return cli_line_usage(&args->line);
 	}
 	args->want.set |= XW_TUNE_LASTCHECK;
@@ -201,7 +202,7 @@ int tune_set_uuid(struct tune_args *args, const char *value)
 	memcpy(args->want.uuid, p.uuid, sizeof(p.uuid));
 	xw_params_free(&p);
 	if (rc) {
-		cli_error("Invalid UUID format");
+		cli_line_failf(&args->line, "Invalid UUID format");
 		return EXIT_FAILED;
 	}
 	args->want.set |= XW_TUNE_UUID;
