@@ -50,6 +50,7 @@ void xw_mkfs_clear(struct xw_mkfs *m)
 		free(m->tables.v[i]);
 	xw_vec_free(&m->tables);
 	xw_select_free(&m->select);
+	xw_labels_free(&m->labels);
 	xw_params_free(&m->params);
 	xw_json_free(&m->json);
 	xw_run_source_clear(m);

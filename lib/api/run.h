@@ -27,6 +27,7 @@ struct xw_mkfs {
 	struct xw_diag diag;
 	struct xw_mkfs_params params;
 	struct xw_select select;
+	struct xw_labels labels;
 	XW_VEC(char *) sources;
 	XW_VEC(char *) tables; /* --device-table: read after the sources */
 	bool plan_only, direct, supers_only; /* -n, -D, -S */

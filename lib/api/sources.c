@@ -133,6 +133,9 @@ int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *valu
 		free(file);
 		return xw_fail_nomem(&m->diag, option);
 	}
+	rc = xw_labels_set(&m->labels, option, value, &m->diag);
+	if (rc != XW_ERR_NOTFOUND)
+		return rc;
 	m->select.names = (struct xw_acl_names){lookup_name, m};
 	rc = set_oci(m, option, value);
 	return rc == XW_ERR_NOTFOUND ? xw_select_set(&m->select, option, value, &m->diag) : rc;
@@ -268,6 +271,7 @@ int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 	in->fill.xattrs_allowed = xw_has_compat(&p->enc.features, XW_COMPAT_EXT_ATTR);
 	in->fill.latest = extra ? (1ll << 34) - (1ll << 31) - 1 : INT32_MAX;
 	in->fill.select = &m->select;
+	in->fill.labels = xw_labels_any(&m->labels) ? &m->labels : NULL;
 	in->fill.diag = &m->diag;
 	in->fill.names = (struct xw_acl_names){lookup_name, m};
 	in->fill.whiteouts = m->whiteouts;
@@ -388,7 +392,9 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 		xw_source_close(*s);
 		*s = NULL;
 	}
-	return rc ? rc : read_tables(in);
+	if (!rc)
+		rc = read_tables(in);
+	return rc ? rc : xw_fill_label_directories(&in->fill);
 }
 
 /* ---- results ---- */

@@ -43,7 +43,7 @@ static bool allowed(const struct xw_binode *n, struct xw_slice name)
 /* The owner of these attributes, for messages. */
 static const char *source(const struct xw_fill *f)
 {
-	return f->source ? f->source : "-E root_selinux";
+	return f->source ? f->source : "attributes";
 }
 
 static void warn_dropped(struct xw_fill *f, const struct xw_entry *e, struct xw_slice name,
@@ -215,6 +215,19 @@ int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n)
 	int rc = have(f, n, &why);
 
 	return rc ? failed(f, &none, rc, &why) : settle(f, &none, n);
+}
+
+int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
+		      struct xw_slice name, struct xw_slice value)
+{
+	const struct xw_entry e = {.path = {path, strlen(path)}};
+	struct xw_diag why = {0};
+	int rc = have(f, n, &why);
+
+	if (rc)
+		return failed(f, &e, rc, &why);
+	rc = put(f, &e, n, name, value);
+	return rc ? rc : settle(f, &e, n);
 }
 
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)

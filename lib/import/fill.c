@@ -137,6 +137,7 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 	const bool root = n == f->tree->root, plain = root && f->plain_root && f->from_host_dir;
 	struct xw_time t = xw_select_time(f->select, e->mtime);
 	uint32_t perms = plain ? n->mode & 07777 : e->mode & 07777;
+	int rc;
 
 	n->flags |= XW_BN_ATTRS;
 	if (e->type == XW_ET_LNK)
@@ -156,7 +157,8 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 		t = xw_select_time(f->select, e->atime);
 	n->atime = t.sec;
 	n->atime_ns = t.nsec;
-	return xw_fill_xattrs(f, e, n);
+	rc = xw_fill_xattrs(f, e, n);
+	return rc ? rc : xw_fill_label_entry(f, n);
 }
 
 /* ---- names ---- */
@@ -424,6 +426,7 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: \"..\" stops at %s", s->name,
 		       (int)XW_MIN(e->path.len, 300), e->path.p,
 		       f->top == f->tree->root ? "the image's root" : "--directory");
+	f->path = path;
 	if (f->whiteouts == XW_WHITEOUTS_KEEP)
 		return add_at(f, s, e, path);
 	rc = last_is_whiteout(path) ? add_whiteout(f, s, e, path) : add_at(f, s, e, path);

@@ -6,6 +6,7 @@
 #ifndef XW_IMPORT_FILL_H
 #define XW_IMPORT_FILL_H
 
+#include "import/labels.h"
 #include "import/select.h"
 #include "import/sink.h"
 #include "import/source.h"
@@ -37,6 +38,7 @@ struct xw_fill {
 	struct xw_share *share;
 	struct xw_xintern *intern;
 	const struct xw_select *select;
+	struct xw_labels *labels; /* NULL: none */
 	struct xw_diag *diag;
 	enum xw_whiteouts whiteouts; /* not AUTO */
 	/* nobody asked for that: the layers of a container image are applied */
@@ -62,6 +64,7 @@ struct xw_fill {
 	bool from_host_dir; /* is_host_dir of the source being read */
 	bool image_layer; /* it is a container image */
 	const struct xw_entry *entry; /* the entry being added */
+	struct xw_slice path; /* where it is added, below --directory */
 	/* the inode of --directory, else the root: no path leads out of it */
 	struct xw_binode *top;
 	uint64_t made_before; /* inodes in the tree when the source was started */
@@ -87,6 +90,8 @@ int xw_fill_source(struct xw_fill *f, struct xw_source *s);
  * of a container image has given it.
  */
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n);
+/* After the sources: labels of all directories that are new or that an entry has changed. */
+int xw_fill_label_directories(struct xw_fill *f);
 /* Before the sources: what options say of the root directory. */
 int xw_fill_root(struct xw_fill *f);
 /*
@@ -113,6 +118,12 @@ bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l);
 int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l);
 /* S_IFMT bits of a type. */
 uint32_t xw_fill_type_bits(enum xw_etype t);
+/* label.c: an inode by the path that labels have for it; a new file, whose entry is being added. */
+int xw_fill_label(struct xw_fill *f, struct xw_binode *n, const char *path);
+int xw_fill_label_entry(struct xw_fill *f, struct xw_binode *n);
+/* attrs.c: add an attribute; path is for messages. */
+int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
+		      struct xw_slice name, struct xw_slice value);
 /* listed.c: an entry of a table. */
 int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e);
 /* attrs.c: n->flags changed the xattrs that it must have (XW_BN_OPAQUE). */

@@ -82,5 +82,6 @@ int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e)
 	n->mode = (uint16_t)(xw_fill_type_bits(e->type) | e->mode);
 	n->uid = e->uid;
 	n->gid = e->gid;
-	return 0;
+	f->path = e->path;
+	return xw_fill_label_entry(f, n);
 }

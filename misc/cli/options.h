@@ -39,7 +39,9 @@ enum {
 	CLI_KEY_DEVICES,
 	CLI_KEY_DIRECTORY,
 	CLI_KEY_EXCLUDE,
+	CLI_KEY_FILE_CONTEXTS,
 	CLI_KEY_FORCE,
+	CLI_KEY_FS_CONFIG,
 	CLI_KEY_GROUP,
 	CLI_KEY_GROUP_MAP,
 	CLI_KEY_HELP,
@@ -48,6 +50,7 @@ enum {
 	CLI_KEY_JSON,
 	CLI_KEY_LABEL,
 	CLI_KEY_MODE,
+	CLI_KEY_MOUNT_POINT,
 	CLI_KEY_MTIME,
 	CLI_KEY_NEWER,
 	CLI_KEY_NEWER_MTIME,
@@ -79,11 +82,14 @@ enum {
 	{CLI_KEY_DEVICES, required_argument, "--device-table", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_DIRECTORY, required_argument, "--directory", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_EXCLUDE, required_argument, "--exclude", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_FILE_CONTEXTS, required_argument, "--file-contexts", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_FS_CONFIG, required_argument, "--fs-config", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_GROUP, required_argument, "--group", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_GROUP_MAP, required_argument, "--group-map", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_IGNORE, no_argument, "--ignore-unreadable", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_MODE, required_argument, "--mode", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_MOUNT_POINT, required_argument, "--mount-point", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_MTIME, required_argument, "--mtime", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_NEWER, required_argument, "--newer", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_NEWER_MTIME, required_argument, "--newer-mtime", CLI_TO_LIBRARY, NULL}, \
@@ -146,6 +152,9 @@ enum {
 	"      --all-root            everything is root's\n" \
 	"      --owner-map FILE      owners by a table of OLD NEW; --group-map FILE likewise\n" \
 	"      --device-table FILE   devices, owners and modes by a table of genext2fs\n" \
+	"      --fs-config FILE      owners, modes and capabilities by a table of Android\n" \
+	"      --file-contexts FILE  SELinux labels by a file of selinux\n" \
+	"      --mount-point DIR     what names in these two begin with\n" \
 	"      --mtime DATE|FILE     the time of everything\n" \
 	"      --clamp-mtime         no time later than that, or SOURCE_DATE_EPOCH\n"
 /* clang-format on */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Tables of what an image is to have: devices.
+# Tables of what an image is to have: devices, owners and capabilities of Android, SELinux labels.
 . "$(dirname "$0")/lib.sh"
 [ -x "$IMPORT" ] || skip_all "xw-import is not built"
 export SOURCE_DATE_EPOCH=1700000000
@@ -89,4 +89,68 @@ BAD
 equal "  what is no table is refused, with the line" "$(cat refused)" ""
 mkfs -q --device-table nothing -d root bad.img
 fails 1 "nothing: cannot open" "  a table that is not there"
-done_testing 16
+
+# ---- fs_config ----
+
+mkdir -p lt/etc/sub lt/usr
+echo x >lt/etc/passwd
+echo y >lt/etc/other
+ln -s x lt/usr/l
+chmod 755 lt lt/etc lt/etc/sub lt/usr
+printf '# comment\n 0 0 0711\nsystem/etc 1 2 0750 selabel=ignored\nsystem/etc/passwd 3 4 0640 capabilities=0x400000000c0\nsystem/usr/l 5 6 0700\nsystem/none 1 1 1\n' >conf
+sed 's,^system/,,' conf >conf.root
+tar --owner 9 --group 9 -C lt -cf lt.tar etc/passwd etc/other etc/sub usr/l
+for source in lt lt.tar; do
+	[ $source != lt.tar ] || sed -i 's,^ 0 0 0711,system 0 0 0711,' conf
+	mkfs -q --replace --fs-config conf --mount-point /system -d $source img
+	works "--fs-config, $source"
+	equal "  owners and modes" "$(list img | grep -E '^(etc/|etc/passwd|usr/l) ')" "etc/ drwxr-x--- 1/2
+etc/passwd -rw-r----- 3/4
+usr/l lrwxrwxrwx 5/6"
+	"$DEBUGFS" -R 'ea_list /etc/passwd' img >.out 2>&1
+	is "  capabilities" grep -qE 'security.capability \(20\) = 01 00 00 02 c0 00 00 00 00 00 00 00 00 04 00 00 00 00 00 00' .out
+done
+mkfs -q --replace --fs-config conf.root -d lt img
+equal "  without a mount point; the root, too" "$("$DEBUGFS" -R 'stat /' img 2>/dev/null | grep -oE 'Mode: *0[0-7]+')" "Mode:  0711"
+mkfs -q --replace img 2M
+import -q --fs-config conf.root img lt.tar
+equal "  xw-import" "$RC $(list img | grep passwd)" "0 etc/passwd -rw-r----- 3/4"
+printf 'etc 1 2\n' >bad
+mkfs -q --fs-config bad -d lt bad.img
+fails 2 "bad: line 1: must be PATH UID GID MODE" "  what is no table is refused"
+
+# ---- file_contexts ----
+
+cat >contexts <<'C'
+/	-d	u:object_r:rootfs:s0
+/etc(/.*)?	u:object_r:etc_t:s0
+/etc/passwd	--	u:object_r:passwd_t:s0
+/usr/.*	-l	u:object_r:link_t:s0
+/lost\+found	-d	u:object_r:lost_t:s0
+C
+# labels IMAGE PATH...
+labels() {
+	local i=$1 p
+	shift
+	for p in "$@"; do "$DEBUGFS" -R "ea_list $p" "$i" 2>/dev/null | grep -oE 'object_r:[a-z_]+' || echo none; done | tr '\n' ' '
+}
+mkfs -q --replace --file-contexts contexts -d lt img
+if [ $RC = 2 ] && grep -q 'built without libselinux' .err; then
+	skip "--file-contexts" "built without libselinux" 7
+else
+	works "--file-contexts"
+	what="/ /etc /etc/sub /etc/passwd /usr /usr/l /lost+found"
+	want="object_r:rootfs object_r:etc_t object_r:etc_t object_r:passwd_t none object_r:link_t object_r:lost_t "
+	equal "  labels by path and type" "$(labels img $what)" "$want"
+	clean img "  e2fsck"
+	mkfs -q --replace --file-contexts contexts -d lt.tar -O inline_data img
+	equal "  of an archive, whose directory has no entry, beside contents in the inode" "$RC $(labels img $what)" "0 $want"
+	clean img "  e2fsck"
+	mkfs -q --replace img 2M
+	import -q --file-contexts contexts img lt.tar
+	equal "  xw-import: what is new, and what an entry names" "$RC $(labels img $what)" \
+		"0 none object_r:etc_t object_r:etc_t object_r:passwd_t none object_r:link_t none "
+	mkfs -q --file-contexts nothing -d lt bad.img
+	fails 1 "nothing: cannot be read" "  a file that is not there"
+fi
+done_testing 32

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A line of fs_config: path, user, group, mode in octal, and words of which "capabilities=0x..." is
+ * taken. The path has no slash in front; that of the root is empty, so that its line begins with
+ * white space, or "/". Labels are matched by libselinux alone.
+ */
+#include "config.h"
+
+#include "import/labels.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef HAVE_SELINUX
+#include <selinux/label.h>
+#include <selinux/selinux.h>
+#endif
+
+#include "base/endian.h"
+#include "import/lines.h"
+
+enum { PATH, UID, GID, MODE, WORDS, WORDS_MAX = 16 };
+
+/* ---- fs_config ---- */
+
+/* Without slashes at its ends. */
+static char *trimmed(const char *p)
+{
+	size_t n;
+	char *out;
+
+	p += strspn(p, "/");
+	n = strlen(p);
+	while (n && p[n - 1] == '/')
+		n--;
+	out = strndup(p, n);
+	return out;
+}
+
+static bool read_words(char **words, size_t n, struct xw_label_config *c)
+{
+	static const char caps[] = "capabilities=";
+	char *end;
+
+	if (!xw_line_u32(words[UID], &c->uid) || !xw_line_u32(words[GID], &c->gid))
+		return false;
+	c->mode = (uint32_t)strtoul(words[MODE], &end, 8);
+	if (words[MODE][0] < '0' || words[MODE][0] > '7' || *end)
+		return false;
+	c->mode &= 07777;
+	for (size_t i = WORDS; i < n; i++) {
+		if (strncmp(words[i], caps, sizeof(caps) - 1))
+			continue;
+		c->capabilities = strtoull(words[i] + sizeof(caps) - 1, &end, 0);
+		if (*end || end == words[i] + sizeof(caps) - 1)
+			return false;
+	}
+	return true;
+}
+
+static int take(void *arg, struct xw_line *l)
+{
+	struct xw_labels *to = arg;
+	char *words[WORDS_MAX] = {"", NULL}, **first = words;
+	struct xw_label_config c = {0};
+	size_t n;
+
+	if (*l->text == '#')
+		return 0;
+	if (*l->text == ' ' || *l->text == '\t')
+		first++;
+	n = (size_t)(first - words) + xw_line_words(l, first, WORDS_MAX - 1);
+	if (n < WORDS || n >= WORDS_MAX || !read_words(words, n, &c))
+		return xw_line_fail(l, "must be PATH UID GID MODE [capabilities=NUMBER]");
+	c.path = trimmed(words[PATH]);
+	if (c.path && !xw_vec_push(&to->config, c))
+		return 0;
+	free(c.path);
+	return xw_fail_nomem(l->diag, l->option);
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct xw_label_config *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+static int read_config(struct xw_labels *l, const char *file, struct xw_diag *diag)
+{
+	const int rc = xw_lines_read("--fs-config", file, diag, take, l);
+
+	if (l->config.n)
+		qsort(l->config.v, l->config.n, sizeof(*l->config.v), by_path);
+	return rc;
+}
+
+const struct xw_label_config *xw_labels_config(const struct xw_labels *l, const char *path)
+{
+	/* the path is only read */
+	const struct xw_label_config key = {.path = (char *)(uintptr_t)(path + 1)};
+
+	return l->config.n ? bsearch(&key, l->config.v, l->config.n, sizeof(key), by_path) : NULL;
+}
+
+void xw_labels_caps(uint64_t capabilities, uint8_t out[XW_LABEL_CAPS])
+{
+	enum { REVISION_2 = 0x02000000, EFFECTIVE = 1 };
+
+	memset(out, 0, XW_LABEL_CAPS);
+	poke32(out, REVISION_2 | EFFECTIVE);
+	poke32(out + 4, (uint32_t)capabilities);
+	poke32(out + 12, (uint32_t)(capabilities >> 32));
+}
+
+/* ---- SELinux ---- */
+
+#ifdef HAVE_SELINUX
+
+static int __attribute__((format(printf, 2, 3))) silent(int type, const char *fmt, ...)
+{
+	(void)type;
+	(void)fmt;
+	return 0;
+}
+
+static int open_contexts(struct xw_labels *l, const char *file, struct xw_diag *diag)
+{
+	const struct selinux_opt opts[] = {{SELABEL_OPT_PATH, file}};
+
+	selinux_set_callback(SELINUX_CB_LOG, (union selinux_callback){.func_log = silent});
+	if (l->contexts)
+		selabel_close(l->contexts);
+	l->contexts = selabel_open(SELABEL_CTX_FILE, opts, 1);
+	return l->contexts ? 0
+			   : xw_fail_errno(diag, XW_ERR_INPUT, errno,
+					   "--file-contexts: %s: cannot be read", file);
+}
+
+int xw_labels_context(const struct xw_labels *l, const char *path, uint32_t mode, char **context,
+		      struct xw_diag *diag)
+{
+	char *found;
+
+	if (!l->contexts)
+		return 0;
+	if (selabel_lookup_raw(l->contexts, &found, path, (int)mode))
+		return errno == ENOENT ? 0
+				       : xw_fail_errno(diag, XW_ERR_INPUT, errno,
+						       "--file-contexts: %s", path);
+	*context = strdup(found);
+	freecon(found);
+	return *context ? 1 : xw_fail_nomem(diag, "--file-contexts");
+}
+
+static void close_contexts(struct xw_labels *l)
+{
+	if (l->contexts)
+		selabel_close(l->contexts);
+}
+
+#else
+
+static int open_contexts(struct xw_labels *l, const char *file, struct xw_diag *diag)
+{
+	(void)l;
+	return xw_fail(diag, XW_ERR_USAGE, "--file-contexts %s: built without libselinux", file);
+}
+
+int xw_labels_context(const struct xw_labels *l, const char *path, uint32_t mode, char **context,
+		      struct xw_diag *diag)
+{
+	(void)l;
+	(void)path;
+	(void)mode;
+	(void)context;
+	(void)diag;
+	return 0;
+}
+
+static void close_contexts(struct xw_labels *l)
+{
+	(void)l;
+}
+
+#endif
+
+/* ---- both ---- */
+
+int xw_labels_set(struct xw_labels *l, const char *option, const char *value, struct xw_diag *diag)
+{
+	if (!strcmp(option, "--fs-config"))
+		return read_config(l, value, diag);
+	if (!strcmp(option, "--file-contexts"))
+		return open_contexts(l, value ? value : "", diag);
+	if (strcmp(option, "--mount-point") != 0)
+		return XW_ERR_NOTFOUND;
+	free(l->mount_point);
+	l->mount_point = trimmed(value ? value : "");
+	return l->mount_point ? 0 : xw_fail_nomem(diag, option);
+}
+
+bool xw_labels_any(const struct xw_labels *l)
+{
+	return l->config.n || l->contexts;
+}
+
+void xw_labels_free(struct xw_labels *l)
+{
+	for (size_t i = 0; i < l->config.n; i++)
+		free(l->config.v[i].path);
+	xw_vec_free(&l->config);
+	xw_vec_free(&l->path);
+	close_contexts(l);
+	free(l->mount_point);
+}
+
+/* Append the components of a path, each after a slash. */
+static int append(struct xw_labels *l, const char *p, size_t len)
+{
+	const char *end = p + len;
+
+	if (xw_vec_reserve(&l->path, l->path.n + len + 2))
+		return XW_ERR_NOMEM;
+	while (p < end) {
+		const char *from = p;
+
+		while (p < end && *p != '/')
+			p++;
+		if (p > from && !(p == from + 1 && *from == '.')) {
+			l->path.v[l->path.n++] = '/';
+			memcpy(l->path.v + l->path.n, from, (size_t)(p - from));
+			l->path.n += (size_t)(p - from);
+		}
+		p += p < end;
+	}
+	return 0;
+}
+
+const char *xw_labels_path(struct xw_labels *l, const char *dir, const char *name, size_t len)
+{
+	l->path.n = 0;
+	if ((l->mount_point && append(l, l->mount_point, strlen(l->mount_point))) ||
+	    (dir && append(l, dir, strlen(dir))) || append(l, name, len))
+		return NULL;
+	if (!l->path.n)
+		l->path.v[l->path.n++] = '/';
+	l->path.v[l->path.n] = '\0';
+	return l->path.v;
+}
