@@ -36,6 +36,7 @@ struct gunzip {
 	unsigned char *buf;
 	bool last; /* the input ends with what is in buf */
 	bool ended, looked;
+	bool any; /* data was there: without it, what follows is of no account */
 };
 
 static void begin(struct inflate_state *z)
@@ -110,7 +111,7 @@ static ssize_t look_behind(struct gunzip *g)
 		if (err)
 			return err;
 	}
-	g->f.behind = !zero;
+	g->f.behind = g->any && !zero;
 	return 0;
 }
 
@@ -147,6 +148,7 @@ static ssize_t gunzip_read(struct xw_feed *f, void *buf, size_t len)
 			err = next_member(g);
 		else if (z->avail_out == len && !z->avail_in && g->last)
 			return failed(g, 0);
+		g->any |= z->avail_out < len;
 		if (z->avail_out < len && !err)
 			return (ssize_t)(len - z->avail_out);
 	}

@@ -3,7 +3,7 @@
  * Free space: THE block allocator. After the kernel's mballoc and its group order lists
  * (Shirwadkar 2021; RESEARCH.md).
  *
- * Each group has a summary (free, fragments, longest run, per-order buddy histogram). Two index
+ * Each group has a summary (free, fragments, longest run, largest free order). Two index
  * families find groups without walking them: by largest free order, and by order of the average
  * free fragment. Group bitmaps are loaded lazily through the source's callback; a group nobody
  * touched costs only its summary.
