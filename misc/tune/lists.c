@@ -222,7 +222,7 @@ static int journal_word(struct tune_args *args, char *word, char *value)
 	/* alone it is about a journal that another option makes, if any does, as in tune2fs */
 	if (!strcmp(word, "fast_commit_size")) {
 		if (!value || xw_parse_u64(value, &n) || n > UINT32_MAX)
-			return bad_key("fast commit size", value);
+			return bad_key(args, "fast commit size", value);
 		args->want.fast_commit_kib = n;
 		return 0;
 	}

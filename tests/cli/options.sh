@@ -178,8 +178,8 @@ mkfs -q -E offset=4M off.img
 works "-E offset=4M"
 mkfs -d - -d - img
 fails 2 "-d -: standard input can be read only once" "standard input given twice"
-mkfs -b 1024 tiny.img 60
-fails 1 "too small for a filesystem" "60 KiB"
+mkfs -b 1024 tiny.img 50
+fails 1 "50 blocks of 1024 bytes are too few for a filesystem: 59 needed" "50 KiB"
 mkfs -O meta_bg img 8M
 fails 2 "exclude each other: add -O \^resize_inode or -O \^meta_bg" "two features that exclude each other"
 for bad in 8mB 8iB 8siB MiB; do
