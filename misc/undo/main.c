@@ -95,9 +95,8 @@ static int parse(struct args *args, int argc, char **argv)
 	}
 	args->file = argv[optind];
 	args->image = argv[optind + 1];
-	if (args->undo_file &&
-	    !cli_undo_file(&args->line, "e2undo", args->image, &args->undo_file,
-			   &args->undo_default))
+	if (args->undo_file && !cli_undo_file(&args->line, "e2undo", args->image, &args->undo_file,
+					      &args->undo_default))
 		return EXIT_FAILED;
 	return -1;
 }

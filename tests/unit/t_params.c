@@ -153,7 +153,6 @@ static const struct {
 	{"-E quotatype=usrquota:foo", XW_ERR_USAGE, "-E quotatype=usrquota:foo"},
 	{"-E mmp_update_interval=301", XW_ERR_USAGE, "-E mmp_update_interval 301"},
 	{"-E orphan_file_size=x", XW_ERR_USAGE, "-E orphan_file_size=x"},
-	{"-E assume_storage_prezeroed", XW_ERR_UNSUPPORTED, "-E assume_storage_prezeroed"},
 	{"--free 100%", XW_ERR_USAGE, "--free 100%"},
 	{"--free lots", XW_ERR_USAGE, "--free lots"},
 	{"--free -1%", XW_ERR_USAGE, "--free -1%"},
