@@ -113,7 +113,7 @@ static void extent_json(struct dbg *d, const struct dbg_piece *p)
 	xw_json_bool(j, "leaf", p->kind == DBG_DATA);
 	xw_json_u64(j, "logical", p->lblk);
 	xw_json_u64(j, "physical", p->pblk);
-	xw_json_u64(j, "length", p->len);
+	xw_json_u64(j, "length_blocks", p->len);
 	xw_json_bool(j, "unwritten", p->unwritten);
 	xw_json_end(j, '}');
 }

@@ -24,7 +24,7 @@ static void print(struct dbg *d, const struct ext_entry *e)
 	if (d->json) {
 		xw_json_object(&d->js, NULL);
 		xw_json_u64(&d->js, "lblk", e->lblk);
-		xw_json_u64(&d->js, "len", e->len);
+		xw_json_u64(&d->js, "length_blocks", e->len);
 		xw_json_u64(&d->js, "pblk", e->pblk);
 		xw_json_bool(&d->js, "leaf", e->leaf);
 		xw_json_bool(&d->js, "unwritten", e->unwritten);

@@ -46,7 +46,7 @@ static void end_extent(struct frag *f)
 		xw_json_object(&f->d->js, NULL);
 		xw_json_u64(&f->d->js, "logical", f->lblk);
 		xw_json_u64(&f->d->js, "physical", f->pblk);
-		xw_json_u64(&f->d->js, "length", f->len);
+		xw_json_u64(&f->d->js, "length_blocks", f->len);
 		xw_json_end(&f->d->js, '}');
 	} else if (f->options & FRAG_VERBOSE) {
 		fprintf(f->d->out, "%4" PRIu64 " %*" PRIu64 " %*" PRIu64 " ", f->extents, f->lwidth,
@@ -89,7 +89,7 @@ static int file_json(struct frag *f, const char *path, xw_ino ino, const struct 
 	xw_json_object(j, NULL);
 	xw_json_str(j, "path", path, strlen(path));
 	xw_json_bool(j, "directory", (in->mode & XW_S_IFMT) == XW_S_IFDIR);
-	xw_json_u64(j, "size", in->size);
+	xw_json_u64(j, "size_bytes", in->size);
 	xw_json_u64(j, "blocks", xw_inode_fs_blocks_512(in, &f->d->img->sb) / (bs / 512));
 	if (f->options & FRAG_VERBOSE)
 		xw_json_array(j, "list");

@@ -176,8 +176,8 @@ static void mmp_json(struct dbg *d, xw_blk blk, const struct xw_mmp *m)
 
 	xw_json_object(j, NULL);
 	xw_json_u64(j, "block_number", blk);
-	xw_json_u64(j, "update_interval", d->img->sb.mmp_interval);
-	xw_json_u64(j, "check_interval", m->check_interval);
+	xw_json_u64(j, "update_interval_seconds", d->img->sb.mmp_interval);
+	xw_json_u64(j, "check_interval_seconds", m->check_interval);
 	xw_json_u64(j, "sequence", m->seq);
 	xw_json_i64(j, "time", m->time);
 	xw_json_str(j, "node_name", m->node, strlen(m->node));

@@ -284,11 +284,11 @@ static void inode_json(struct dbg *d, xw_ino ino, const struct xw_inode *in)
 	xw_json_u64(j, "uid", in->uid);
 	xw_json_u64(j, "gid", in->gid);
 	xw_json_u64(j, "project", in->projid);
-	xw_json_u64(j, "size", in->size);
+	xw_json_u64(j, "size_bytes", in->size);
 	xw_json_u64(j, "links", in->links);
 	xw_json_u64(j, "blockcount", in->blocks);
 	xw_json_u64(j, "file_acl", in->file_acl);
-	xw_json_u64(j, "extra_isize", in->extra_isize);
+	xw_json_u64(j, "extra_isize_bytes", in->extra_isize);
 	xw_json_u64(j, "dtime", in->dtime);
 	xw_json_u64(j, "checksum", in->checksum);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(times); i++) {

@@ -108,7 +108,7 @@ static void list_json(const struct listing *l, const struct dbg_entry *e)
 		xw_json_u64(j, "mode", in.mode);
 		xw_json_u64(j, "uid", in.uid);
 		xw_json_u64(j, "gid", in.gid);
-		xw_json_u64(j, "size", in.size);
+		xw_json_u64(j, "size_bytes", in.size);
 		xw_json_i64(j, "mtime", in.mtime.sec);
 	}
 	xw_json_end(j, '}');

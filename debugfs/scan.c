@@ -336,7 +336,7 @@ static void lsdel_json(struct xw_json *j, const struct deleted *v, size_t n)
 		xw_json_u64(j, "inode", v[i].ino);
 		xw_json_u64(j, "uid", v[i].uid);
 		xw_json_u64(j, "mode", v[i].mode);
-		xw_json_u64(j, "size", v[i].size);
+		xw_json_u64(j, "size_bytes", v[i].size);
 		xw_json_u64(j, "free_blocks", v[i].free_blocks);
 		xw_json_u64(j, "blocks", v[i].blocks);
 		xw_json_u64(j, "dtime", v[i].dtime);

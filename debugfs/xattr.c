@@ -78,7 +78,7 @@ static void print_one(struct dbg *d, const struct xw_xattr_ref *a, bool first)
 	if (d->json) {
 		xw_json_object(&d->js, NULL);
 		xw_json_str(&d->js, "name", name, strlen(name));
-		xw_json_u64(&d->js, "size", a->value_len);
+		xw_json_u64(&d->js, "size_bytes", a->value_len);
 		xw_json_bool(&d->js, "in_block", a->in_block);
 		xw_json_u64(&d->js, "value_inode", a->value_ino);
 		xw_json_str(&d->js, "value", (const char *)a->value, a->value_len);
@@ -191,7 +191,7 @@ static int put_value(struct dbg *d, const struct get *g, const char *name, const
 	if (d->json) {
 		xw_json_object(&d->js, NULL);
 		xw_json_str(&d->js, "name", name, strlen(name));
-		xw_json_u64(&d->js, "size", len);
+		xw_json_u64(&d->js, "size_bytes", len);
 		if (g->hex)
 			xw_json_hex(&d->js, "value_hex", value, len);
 		else

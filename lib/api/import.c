@@ -145,7 +145,6 @@ const char *xw_import_error(const struct xw_import *x)
 	X(files_with_data) \
 	X(inline_inodes) \
 	X(replaced_blocks) \
-	X(block_size) \
 	X(free_blocks) \
 	X(free_inodes) \
 	X(commit_blocks) \
@@ -162,6 +161,7 @@ const char *xw_import_json(struct xw_import *x)
 
 	xw_json_free(j);
 	xw_json_object(j, NULL);
+	xw_json_u64(j, "block_size_bytes", r->block_size);
 #define X(name) xw_json_u64(j, #name, r->name);
 	RESULT_COUNTS(X)
 #undef X

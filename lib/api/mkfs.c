@@ -211,7 +211,6 @@ static void put_uuid(struct xw_json *j, const uint8_t uuid[16])
 /* clang-format off */
 #define RESULT_COUNTS(X) \
 	X(size_bytes) \
-	X(block_size) \
 	X(blocks) \
 	X(free_blocks) \
 	X(inodes) \
@@ -254,6 +253,7 @@ const char *xw_mkfs_json(struct xw_mkfs *m)
 
 	xw_json_free(j);
 	xw_json_object(j, NULL);
+	xw_json_u64(j, "block_size_bytes", r->block_size);
 #define X(name) xw_json_u64(j, #name, r->name);
 	RESULT_COUNTS(X)
 #undef X

@@ -53,7 +53,8 @@ typedef int xw_progress_cb(void *arg, const struct xw_progress *p);
 /* Result of a run. All counts are those of the finished image. */
 struct xw_mkfs_result {
 	uint64_t size_bytes, block_size, blocks, free_blocks, inodes, free_inodes, groups;
-	uint64_t files, directories, symlinks, specials, hardlinks; /* entries of the source */
+	/* entries of the source; the root and lost+found are not counted among the directories */
+	uint64_t files, directories, symlinks, specials, hardlinks;
 	uint64_t data_blocks, metadata_blocks, journal_blocks; /* metadata without the journal */
 	uint64_t directory_blocks, indexed_directories;
 	uint64_t xattr_blocks, xattr_references, xattr_in_inode, ea_inodes;
@@ -176,7 +177,8 @@ const char *xw_import_error(const struct xw_import *x);
 struct xw_export;
 
 struct xw_export_result {
-	uint64_t files, directories, symlinks, specials, hardlinks; /* number exported or listed */
+	/* number exported or listed; the root is not counted among the directories */
+	uint64_t files, directories, symlinks, specials, hardlinks;
 	uint64_t sparse_files, xattrs, acls;
 	uint64_t sockets; /* skipped in archives, which cannot store them */
 	uint64_t damaged; /* skipped or incomplete: each is named in the log */

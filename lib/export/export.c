@@ -96,11 +96,12 @@ int xw_export_attributes(struct xw_exporter *x, const struct xw_export_item *ite
 	return rc;
 }
 
-static void count(struct xw_export_stats *s, uint32_t mode)
+/* The top is not counted, as when an image is filled. */
+static void count(struct xw_export_stats *s, const struct xw_export_item *item)
 {
-	switch (mode & XW_S_IFMT) {
+	switch (item->at->inode.mode & XW_S_IFMT) {
 	case XW_S_IFDIR:
-		s->directories++;
+		s->directories += *item->path != '\0';
 		break;
 	case XW_S_IFREG:
 		s->files++;
@@ -123,7 +124,7 @@ static int give(struct xw_exporter *x, const struct xw_export_item *item)
 	if (!rc && item->hardlink)
 		x->stats->hardlinks++;
 	else if (!rc)
-		count(x->stats, item->at->inode.mode);
+		count(x->stats, item);
 	return rc;
 }
 

@@ -98,8 +98,8 @@ static void measure(struct report *r, const char *name, const struct xw_age_meas
 {
 	open_map(r, name);
 	number(r, "blocks", m->blocks);
-	number(r, "block_size", m->block_size);
-	number(r, "used", m->used);
+	number(r, "block_size_bytes", m->block_size);
+	number(r, "used_blocks", m->used);
 	share(r, "utilization", (uint64_t)((unsigned __int128)m->used * XW_AGE_ONE / m->blocks));
 	number(r, "files", m->files);
 	number(r, "extents", m->extents);
@@ -108,7 +108,7 @@ static void measure(struct report *r, const char *name, const struct xw_age_meas
 		share(r, "layout_score", xw_age_layout(m));
 		share(r, "dynamic_layout_score", xw_age_walk_layout(m));
 	}
-	number(r, "longest_free_run", m->longest_free);
+	number(r, "longest_free_run_blocks", m->longest_free);
 	number(r, "directories_with_index", m->indexes);
 	number(r, "directories_with_itree", m->itrees);
 	classes(r, "free_runs_of_blocks", m->free_runs, XW_AGE_ORDERS);
@@ -176,7 +176,7 @@ static void asked(struct report *r, const struct xw_age_until *until,
 	if (until->layout)
 		share(r, "layout", until->layout);
 	if (until->no_run)
-		number(r, "no_run", until->no_run);
+		number(r, "no_run_bytes", until->no_run);
 	if (until->ops)
 		number(r, "ops", until->ops);
 	if (until->overwrites)

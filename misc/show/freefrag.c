@@ -179,7 +179,7 @@ static void json(struct xw_show *s, const struct xw_image *img, const char *name
 
 	if (name)
 		xw_json_str(j, "device", name, strlen(name));
-	xw_json_u64(j, "block_size", img->block_size);
+	xw_json_u64(j, "block_size_bytes", img->block_size);
 	xw_json_u64(j, "blocks", img->sb.blocks_count);
 	xw_json_u64(j, "free_blocks", ff->in_blocks);
 	if (ff->chunk) {

@@ -92,10 +92,10 @@ static void journal_rows(struct xw_show *s, const struct xw_jsb *j, const struct
 	else
 		show_text(s, "Total journal size", "%" PRIu64 "M", kbytes >> 10);
 	if (j->blocksize != xw_super_block_size(sb))
-		show_number(s, "Journal block size", j->blocksize);
+		show_amount(s, "Journal block size", "bytes", j->blocksize);
 	show_number(s, "Total journal blocks", j->maxlen);
-	show_number(s, "Max transaction length", j->maxlen - fast);
-	show_number(s, "Fast commit length", fast);
+	show_amount(s, "Max transaction length", "blocks", j->maxlen - fast);
+	show_amount(s, "Fast commit length", "blocks", fast);
 	if (j->first != 1)
 		show_number(s, "Journal first block", j->first);
 	if (s->out)
@@ -107,7 +107,7 @@ static void journal_rows(struct xw_show *s, const struct xw_jsb *j, const struct
 		show_text(s, "Journal checksum type", "crc32");
 	if (j->feature_incompat & CSUM_V2_V3) {
 		show_text(s, "Journal checksum type", j->checksum_type == 4 ? "crc32c" : "unknown");
-		show_text(s, "Journal checksum", "0x%08" PRIx32, j->checksum);
+		show_checksum(s, "Journal checksum", j->checksum);
 	}
 	journal_users(s, j);
 	if (j->err)
@@ -198,7 +198,7 @@ static void mmp_rows(struct xw_show *s, const struct xw_mmp *m)
 		return;
 	}
 	xw_json_object(s->json, "mmp_block");
-	xw_json_u64(s->json, "mmp_check_interval", m->check_interval);
+	xw_json_u64(s->json, "mmp_check_interval_seconds", m->check_interval);
 	xw_json_u64(s->json, "mmp_sequence", m->seq);
 	xw_json_i64(s->json, "mmp_update_time", m->time);
 	show_inner(s, "mmp_node_name", m->node);

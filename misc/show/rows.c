@@ -74,6 +74,26 @@ void show_number(struct xw_show *s, const char *name, uint64_t v)
 		xw_json_u64(s->json, key_of(name).s, v);
 }
 
+void show_amount(struct xw_show *s, const char *name, const char *unit, uint64_t v)
+{
+	char member[96];
+
+	if (s->out) {
+		show_number(s, name, v);
+		return;
+	}
+	snprintf(member, sizeof(member), "%s_%s", key_of(name).s, unit);
+	xw_json_u64(s->json, member, v);
+}
+
+void show_checksum(struct xw_show *s, const char *name, uint32_t v)
+{
+	if (s->out)
+		show_text(s, name, "0x%08" PRIx32, v);
+	else
+		show_number(s, name, v);
+}
+
 void show_signed(struct xw_show *s, const char *name, int64_t v)
 {
 	if (s->out)

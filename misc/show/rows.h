@@ -13,6 +13,10 @@
 void show_text(struct xw_show *s, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void show_number(struct xw_show *s, const char *name, uint64_t v);
+/* An amount: as a number, but the member of the JSON object is NAME_UNIT. */
+void show_amount(struct xw_show *s, const char *name, const char *unit, uint64_t v);
+/* A checksum: in hexadecimal, as JSON a number. */
+void show_checksum(struct xw_show *s, const char *name, uint32_t v);
 void show_signed(struct xw_show *s, const char *name, int64_t v);
 /*
  * Bytes of the image up to size or a NUL; control characters and bytes that are not UTF-8 as \ooo.

@@ -116,6 +116,12 @@ static void number_if(struct xw_show *s, const char *name, uint64_t v)
 		show_number(s, name, v);
 }
 
+static void amount_if(struct xw_show *s, const char *name, const char *unit, uint64_t v)
+{
+	if (v)
+		show_amount(s, name, unit, v);
+}
+
 static void geometry(struct xw_show *s, const struct xw_super *sb)
 {
 	const bool big = sb->feature_ro_compat & XW_RO_BIGALLOC;
@@ -130,20 +136,20 @@ static void geometry(struct xw_show *s, const struct xw_super *sb)
 	show_number(s, "Free blocks", sb->free_blocks_count);
 	show_number(s, "Free inodes", sb->free_inodes_count);
 	show_number(s, "First block", sb->first_data_block);
-	show_number(s, "Block size", block_size);
-	show_number(s, big ? "Cluster size" : "Fragment size", UINT64_C(1024) << shift);
+	show_amount(s, "Block size", "bytes", block_size);
+	show_amount(s, big ? "Cluster size" : "Fragment size", "bytes", UINT64_C(1024) << shift);
 	if (sb->feature_incompat & XW_INCOMPAT_64BIT)
-		show_number(s, "Group descriptor size", sb->desc_size);
+		show_amount(s, "Group descriptor size", "bytes", sb->desc_size);
 	number_if(s, "Reserved GDT blocks", sb->reserved_gdt_blocks);
 	show_number(s, "Blocks per group", sb->blocks_per_group);
 	show_number(s, big ? "Clusters per group" : "Fragments per group", sb->clusters_per_group);
 	show_number(s, "Inodes per group", sb->inodes_per_group);
 	show_number(s, "Inode blocks per group", xw_div_up(table, block_size));
-	number_if(s, "RAID stride", sb->raid_stride);
-	number_if(s, "RAID stripe width", sb->raid_stripe_width);
+	amount_if(s, "RAID stride", "blocks", sb->raid_stride);
+	amount_if(s, "RAID stripe width", "blocks", sb->raid_stripe_width);
 	number_if(s, "First meta block group", sb->first_meta_bg);
 	if (sb->log_groups_per_flex)
-		show_number(s, "Flex block group size",
+		show_amount(s, "Flex block group size", "groups",
 			    UINT64_C(1) << XW_MIN(sb->log_groups_per_flex, 63));
 }
 
@@ -207,7 +213,7 @@ static void times(struct xw_show *s, const struct xw_super *sb)
 		show_text(s, "Check interval", "%" PRIu32 " (%s)", sb->checkinterval,
 			  sb->checkinterval ? text : "<none>");
 	else
-		show_number(s, "Check interval", sb->checkinterval);
+		show_amount(s, "Check interval", "seconds", sb->checkinterval);
 	if (sb->checkinterval)
 		show_time(s, "Next check after", sb->lastcheck + sb->checkinterval);
 	lifetime_writes(s, sb->kbytes_written);
@@ -230,9 +236,9 @@ static void owners_and_inodes(struct xw_show *s, const struct xw_super *sb)
 	if (!sb->rev_level)
 		return;
 	show_number(s, "First inode", sb->first_ino);
-	show_number(s, "Inode size\t", sb->inode_size);
-	number_if(s, "Required extra isize", sb->min_extra_isize);
-	number_if(s, "Desired extra isize", sb->want_extra_isize);
+	show_amount(s, "Inode size\t", "bytes", sb->inode_size);
+	amount_if(s, "Required extra isize", "bytes", sb->min_extra_isize);
+	amount_if(s, "Desired extra isize", "bytes", sb->want_extra_isize);
 }
 
 static void show_hash(struct xw_show *s, const struct xw_super *sb)
@@ -348,19 +354,19 @@ static void rest(struct xw_show *s, const struct xw_super *sb)
 
 	if (sb->feature_incompat & XW_INCOMPAT_MMP) {
 		show_number(s, "MMP block number", sb->mmp_block);
-		show_number(s, "MMP update interval", sb->mmp_interval);
+		show_amount(s, "MMP update interval", "seconds", sb->mmp_interval);
 	}
 	number_if(s, "User quota inode", sb->usr_quota_inum);
 	number_if(s, "Group quota inode", sb->grp_quota_inum);
 	number_if(s, "Project quota inode", sb->prj_quota_inum);
 	if (xw_super_has_csum(sb)) {
 		show_text(s, "Checksum type", sb->checksum_type == 1 ? "crc32c" : "unknown");
-		show_text(s, "Checksum", "0x%08" PRIx32, sb->checksum);
+		show_checksum(s, "Checksum", sb->checksum);
 	}
 	if (memcmp(sb->encrypt_pw_salt, none, sizeof(none)))
 		show_uuid(s, "Encryption PW Salt", sb->encrypt_pw_salt);
 	if (sb->feature_incompat & XW_INCOMPAT_CSUM_SEED)
-		show_text(s, "Checksum seed", "0x%08" PRIx32, sb->checksum_seed);
+		show_checksum(s, "Checksum seed", sb->checksum_seed);
 	if (sb->feature_incompat & XW_INCOMPAT_CASEFOLD && sb->encoding == 1)
 		show_text(s, "Character encoding", "utf8-12.1");
 	else if (sb->feature_incompat & XW_INCOMPAT_CASEFOLD)

@@ -153,7 +153,7 @@ END
 
 fresh
 age --profile alternate:200k,100k --fast img
-is "--fast: no run is longer than it should be" at_least 25 "$(value longest_free_run)"
+is "--fast: no run is longer than it should be" at_least 25 "$(value longest_free_run_blocks)"
 is "  and the image is as full" at_least "$(value utilization)" 0.66
 
 fresh tree
@@ -177,7 +177,7 @@ fails 3 "the profile ended before the limit of --until" "--until no-run: what no
 fresh
 age --profile alternate:64k,64k --until no-run=3M --step 100 img
 equal "--until no-run" "$(value ended_by run)" '"no-run"'
-is "  what is free is shorter" at_least 767 "$(value longest_free_run)"
+is "  what is free is shorter" at_least 767 "$(value longest_free_run_blocks)"
 fresh
 age --profile geriatrix --util 90% --until layout=0.995 --step 500 img
 equal "--until layout" "$(value ended_by run)" '"layout"'
@@ -410,7 +410,7 @@ END
 # A journal that cannot be recovered: what can be read is measured, but nothing is changed.
 "$BIN/xw-mkfs" -q -t ext4 -O ^metadata_csum lost 8M
 age --measure lost
-used=$(value used measured)
+used=$(value used_blocks measured)
 python3 - lost "$("$BIN/xw-debugfs" -R "bmap <8> 0" lost 2>/dev/null)" <<'END'
 import sys
 with open(sys.argv[1], "r+b") as f:
@@ -427,7 +427,7 @@ fresh lost
 age --measure img
 equal "a journal that cannot be recovered: --measure" "$RC" 0
 is "  says so" grep -q "reading the image without" .err
-equal "  and measures" "$(value used measured)" "$used"
+equal "  and measures" "$(value used_blocks measured)" "$used"
 age --profile pazdera --ops 10 img
 equal "  nothing is aged" "$RC" 1
 is "  nor changed" cmp lost img

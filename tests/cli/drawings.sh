@@ -54,9 +54,9 @@ assert sorted(cells) == sorted(n["block"] for n in nodes)
 for n in nodes:
     count, full = cells[n["block"]]
     assert count == n["count"] and abs(full - 100 * n["used"] / n["capacity"]) < .51, n["block"]
-per, size = int(sb["inodes_per_group"]), int(sb["inode_size"])
+per, size = int(sb["inodes_per_group"]), int(sb["inode_size_bytes"])
 def reads(order):
-    at = [((i - 1) // per, (i - 1) % per * size // sb["block_size"]) for i in order]
+    at = [((i - 1) // per, (i - 1) % per * size // sb["block_size_bytes"]) for i in order]
     return sum(1 for k, a in enumerate(at) if not k or a != at[k - 1])
 by_tree = [i for _, i in names]
 assert by_tree == sorted(by_tree)

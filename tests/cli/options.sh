@@ -146,7 +146,7 @@ mkfs -F --json img 8M
 works "--json"
 equal "--json: size" "$(json size_bytes .out)" 8388608
 equal "--json: blocks" "$(json blocks .out)" 2048
-equal "--json: block size" "$(json block_size .out)" 4096
+equal "--json: block size" "$(json block_size_bytes .out)" 4096
 if command -v python3 >/dev/null; then
 	is "--json is JSON and nothing else" python3 -c 'import json,sys; json.load(open(".out"))'
 else

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 made() { # block size and inodes of img
-	echo "$(json block_size .out) $(json inodes .out)"
+	echo "$(json block_size_bytes .out) $(json inodes .out)"
 }
 plan() { mkfs -n --json "$@"; }
 

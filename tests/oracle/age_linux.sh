@@ -14,7 +14,7 @@ measured() {
 	"$BIN/xw-age" --measure --json "$1" | python3 -c '
 import json, sys
 m = json.load(sys.stdin)["measured"]
-print(m["extents_per_file"], m["layout_score"], m["used"])'
+print(m["extents_per_file"], m["layout_score"], m["used_blocks"])'
 }
 near() { awk -v a="$1" -v b="$2" -v by="$3" 'BEGIN { exit !(b >= a * (1 - by) && b <= a * (1 + by)) }'; }
 

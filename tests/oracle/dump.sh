@@ -213,7 +213,7 @@ if command -v python3 >/dev/null; then
 	is "--json, with the problem" python3 -c '
 import json
 d = json.load(open("json"))
-assert d["superblock"]["block_size"] == 1024 and "has_journal" in d["superblock"]["filesystem_features"]
+assert d["superblock"]["block_size_bytes"] == 1024 and "has_journal" in d["superblock"]["filesystem_features"]
 assert len(d["groups"]) == 8 and d["groups"][1]["checksum_ok"] is False and d["groups"][2]["checksum_ok"]
 assert any("group 1" in p for p in d["problems"])
 assert sum(b - a + 1 for g in d["groups"] for a, b in g["free_block_ranges"]) > 40000
