@@ -71,7 +71,9 @@ static int refuse_foreign(struct opening *op, struct xw_feed *f)
 	if (!what)
 		return 0;
 	return xw_fail(op->diag, XW_ERR_INPUT, "%s: is %s, not an archive%s", op->name, what,
-		       strncmp(what, "an ext", 6) ? "" : "; xw-export makes one of it");
+		       !strncmp(what, "an ext", 6)     ? "; xw-export makes one of it"
+		       : !strncmp(what, "an mtree", 8) ? "; 'bsdtar -cf - @FILE' makes one of it"
+						       : "");
 }
 
 static struct xw_oci_open oci_open(const struct opening *op)

@@ -103,7 +103,14 @@ works "a manifest without layers is silent"
 
 printf '#mtree\n./file type=file mode=644 size=6\n' >spec
 mkfs -q -d spec i8 8M
-fails 1 "spec: is an mtree specification, whose files are elsewhere, not an archive" "mtree is not read"
+fails 1 "spec: is an mtree specification, whose files are elsewhere, not an archive; 'bsdtar -cf - @FILE' makes one of it" "mtree is not read"
+if command -v bsdtar >/dev/null; then
+	printf 'hello\n' >file
+	bsdtar -cf - @spec 2>/dev/null | "$MKFS" -q -d - i9
+	equal "  and that is so" "$("$EXPORT" i9 file | tar -xOf -)" hello
+else
+	skip "  and that is so" "bsdtar is not installed" 1
+fi
 
 # --replace is proposed where it works.
 mkfs -q img 8M
@@ -134,4 +141,4 @@ if is_root && loop=$(losetup -f --show img 2>/dev/null); then
 else
 	skip "devices" "no loop device here" 9
 fi
-done_testing 52
+done_testing 53
