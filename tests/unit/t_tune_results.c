@@ -113,9 +113,9 @@ static const struct {
 	 {0},
 	 false,
 	 0,
-	 "143c/2c2/46b free=5717,920 r=358 over=1340 j=8,0,1048576 o=104 q=0,0,0 mmp=0,0 seed=0,1 "
+	 "143c/2c2/46b free=5701,920 r=358 over=1356 j=8,0,1064960 o=104 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 0a39dc9a49dd8d80"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 f9006cb396c36250"},
 	{"^has_journal",
 	 "has_journal,orphan_file",
 	 {.orphan_blocks = 40},
