@@ -178,6 +178,18 @@ static bool set_flag(struct xw_export *x, const char *option)
 	return true;
 }
 
+/* Options of selection that only reading has: an export would ignore them. */
+static bool is_for_sources(const char *option)
+{
+	static const char *const names[] = {"--clamp-mtime", "--mtime", "--newer", "--newer-mtime",
+					    "--transform"};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++)
+		if (!strcmp(option, names[i]))
+			return true;
+	return false;
+}
+
 static int set_value(struct xw_export *x, const char *option, const char *value)
 {
 	long n;
@@ -205,7 +217,8 @@ static int set_value(struct xw_export *x, const char *option, const char *value)
 		xw_archive_by_suffix(value ? value : "", &x->archive);
 		return 0;
 	}
-	rc = xw_select_set(&x->select, option, value, &x->diag);
+	rc = is_for_sources(option) ? XW_ERR_NOTFOUND
+				    : xw_select_set(&x->select, option, value, &x->diag);
 	return rc == XW_ERR_NOTFOUND ? xw_fail(&x->diag, XW_ERR_USAGE, "unknown option %s", option)
 				     : rc;
 }
