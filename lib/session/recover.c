@@ -365,7 +365,7 @@ static int drop_left_over(struct recovery *v)
 static int redo_step(struct recovery *v)
 {
 	enum verdict verdict = NOTHING;
-	bool gone = false;
+	bool gone = false, removed = false;
 	int rc = look_inside(v, &verdict);
 
 	if (!rc && verdict == NOTHING && is_done(v))
@@ -387,9 +387,9 @@ static int redo_step(struct recovery *v)
 	       !(v->flags & XW_RECOVER_RDONLY);
 	forget_inside(v);
 	if (gone)
-		rc = v->store->ops->remove(v->store);
+		xw_recovery_remove_file(v, &removed);
 	v->info->redo_dropped = verdict == DROP && gone;
-	v->info->cleared |= v->info->redo_dropped;
+	v->info->cleared |= verdict == DROP && removed;
 	read_super(v);
 	/* The file belongs to a repair of a state that had lost its own redo file. */
 	if (!rc && verdict == DROP && v->pending) {

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "commit/super.h"
 #include "session/recover_internal.h"
 
 static int find_redo(struct recovery *v)
@@ -75,27 +76,38 @@ static bool is_left_over(const struct recovery *v, bool begun, bool old)
 	return here && (begun || v->store->undecided);
 }
 
+/* Best effort, since no image is the worse for the file, and its directory may be read-only. */
+void xw_recovery_remove_file(struct recovery *v, bool *removed)
+{
+	const struct xw_diag before = diag_of(v);
+	const int rc = v->store->ops->remove(v->store);
+
+	*removed |= !rc;
+	if (!rc)
+		return;
+	if (v->diag)
+		xw_log(v->diag, XW_LOG_WARN, "%s; no change needs it any more", v->diag->text);
+	quiet(v, &before);
+}
+
 /* The selected file has nothing for this image. */
-static int drop_one(struct recovery *v)
+static void drop_one(struct recovery *v)
 {
 	const bool begun = v->readable && !memcmp(v->super, v->redo->new_super, XW_SUPER_SIZE);
 	const bool old = v->readable && !memcmp(v->super, v->redo->old_super, XW_SUPER_SIZE);
-	int rc;
 
 	if (old && !begun)
 		memcpy(v->info->dropped_super, v->redo->new_super, XW_SUPER_SIZE);
 	if (!is_left_over(v, begun, old)) {
 		if (begun || old)
 			note_kept(v, begun);
-		return 0;
+		return;
 	}
 	if (v->flags & XW_RECOVER_RDONLY)
-		return 0;
+		return;
 	xw_redo_close(v->redo);
 	v->redo = NULL;
-	rc = v->store->ops->remove(v->store);
-	v->info->cleared |= !rc;
-	return rc;
+	xw_recovery_remove_file(v, &v->info->cleared);
 }
 
 /* One of the store's n files, if it is this image's. What cannot be read is another's. */
@@ -116,7 +128,7 @@ static int look_at_one(struct recovery *v, size_t n, enum verdict *verdict)
 	if (rc || *verdict == APPLY)
 		return rc;
 	if (*verdict == DROP)
-		rc = drop_one(v);
+		drop_one(v);
 	*verdict = NOTHING;
 	xw_redo_close(v->redo);
 	v->redo = NULL;
@@ -126,6 +138,7 @@ static int look_at_one(struct recovery *v, size_t n, enum verdict *verdict)
 
 static int look_in_directory(struct recovery *v, enum verdict *verdict)
 {
+	const struct xw_diag before = diag_of(v);
 	struct xw_super sb;
 	int rc = 0;
 
@@ -134,6 +147,11 @@ static int look_in_directory(struct recovery *v, enum verdict *verdict)
 		v->store->ops->sweep(v->store, sb.uuid);
 	for (size_t n = 0; !rc && *verdict == NOTHING; n++)
 		rc = look_at_one(v, n, verdict);
+	/* an image that needs none is used without a directory that cannot be read */
+	if (rc == XW_ERR_IO && v->valid && !v->pending && !xw_super_bytes_nonce(v->super)) {
+		quiet(v, &before);
+		rc = XW_ERR_NOTFOUND;
+	}
 	return rc == XW_ERR_NOTFOUND ? xw_recovery_judge(v, verdict) : rc;
 }
 

@@ -38,5 +38,7 @@ enum verdict { NOTHING, APPLY, DROP, STUCK };
 int xw_recovery_judge(struct recovery *v, enum verdict *verdict);
 /* Look for the redo file that belongs to the image; APPLY, DROP: v->store has it selected. */
 int xw_recovery_look_for_file(struct recovery *v, enum verdict *verdict);
+/* A failure is a warning. *removed is set, or as before. */
+void xw_recovery_remove_file(struct recovery *v, bool *removed);
 
 #endif

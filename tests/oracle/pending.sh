@@ -129,7 +129,7 @@ redo_files() { ls -A state 2>/dev/null | wc -l; }
 label() { "$BIN/xw-dump" -h "$1" 2>/dev/null | sed -n 's/^Filesystem volume name: *//p'; }
 tune() { run_tool "$BIN/xw-tune" /dev/null "$@"; }
 if nm -D "$XW_BUILD/.libs/libextwright.so" 2>/dev/null | grep -q __asan_init || [ ! -e "$fault" ]; then
-	skip "left-over redo files" "a sanitizer wants to be loaded first" 16
+	skip "left-over redo files" "a sanitizer wants to be loaded first" 18
 else
 	put_disk
 	cut 1 "$A" early
@@ -162,6 +162,14 @@ else
 	equal "a copy of a pending one, which got its old contents back" "$RC $(redo_files) $(grep -c 'was not begun' .err)" "0 1 1"
 	"$FSCK" -p "moved?offset=1048576" >out 2>&1
 	equal "  is completed" "$(redo_files) $(label "moved?offset=1048576")" "0 half"
+	put_disk
+	cut 1 "$A" early
+	flock -s "$(echo state/*)" "$BIN/xw-tune" -L x "$A" >out 2>&1
+	equal "a left-over that another tool reads" "$? $(redo_files) $(label "$A") $(grep -c 'warning: .*in use.*no change needs it' out)" "0 1 x 1"
+	put_disk
+	cut 2 "$A" half
+	flock -s "$(echo state/*)" "$BIN/xw-tune" -M /a "$A" >out 2>&1
+	equal "  completed by a file that another tool reads" "$? $(redo_files) $(label "$A") $(grep -c 'warning: .*in use.*no change needs it' out)" "0 1 half 1"
 	put_disk
 	cut 1 "$A" early
 	is "after a boot" python3 "$KIT/redo_states.py" booted state/*
@@ -216,7 +224,10 @@ if "${user[@]}" "$BIN/xw-dump" -h "$A" >out 2>&1; then
 	mkdir -m 777 mine
 	run_tool "${user[0]}" /dev/null "${user[@]:1}" "$BIN/xw-tune" --redo-file mine/ -L x "$A"
 	equal "  --redo-file" "$RC $(ls mine) $(label "$A")" "0  x"
+	mkdir -m 0 home
+	run_tool "${user[0]}" /dev/null "${user[@]:1}" HOME="$T/home" "$BIN/xw-dump" -h "$A"
+	equal "a home that cannot be read: nothing is there" "$RC $(cat .err)" "0 "
 else
-	skip "no place for a redo file is known" "another user cannot run the tools" 3
+	skip "no place for a redo file is known" "another user cannot run the tools" 4
 fi
-done_testing 84
+done_testing 87
