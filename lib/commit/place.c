@@ -65,11 +65,29 @@ void xw_redo_place_of(const char *path, uint64_t offset, struct xw_redo_place *o
 		*out = (struct xw_redo_place){0};
 }
 
-bool xw_redo_place_same(const struct xw_redo_place *a, const struct xw_redo_place *b)
+static bool is_known(const struct xw_redo_place *p)
 {
 	static const uint8_t unknown[16];
 
-	return memcmp(a->boot, unknown, sizeof(unknown)) != 0 &&
-	       !memcmp(a->boot, b->boot, sizeof(a->boot)) && a->device == b->device &&
+	return memcmp(p->boot, unknown, sizeof(unknown)) != 0;
+}
+
+static bool is_of_boot(const struct xw_redo_place *a, const struct xw_redo_place *b)
+{
+	return !memcmp(a->boot, b->boot, sizeof(a->boot));
+}
+
+bool xw_redo_place_same(const struct xw_redo_place *a, const struct xw_redo_place *b)
+{
+	return is_known(a) && is_of_boot(a, b) && a->device == b->device &&
 	       a->number == b->number && a->born == b->born && a->offset == b->offset;
+}
+
+bool xw_redo_place_differs(const struct xw_redo_place *a, const struct xw_redo_place *b)
+{
+	if (!is_known(a) || !is_known(b))
+		return false;
+	if (is_of_boot(a, b))
+		return !xw_redo_place_same(a, b);
+	return a->born && b->born && (a->born != b->born || a->offset != b->offset);
 }

@@ -23,5 +23,7 @@ struct xw_redo_place {
 void xw_redo_place_of(const char *path, uint64_t offset, struct xw_redo_place *out);
 /* Are both known, and the same? */
 bool xw_redo_place_same(const struct xw_redo_place *a, const struct xw_redo_place *b);
+/* Are both known, and different? Files have their times of creation over a boot, too. */
+bool xw_redo_place_differs(const struct xw_redo_place *a, const struct xw_redo_place *b);
 
 #endif

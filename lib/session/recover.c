@@ -384,7 +384,7 @@ static int redo_step(struct recovery *v)
 	    memcmp(v->super, v->redo->new_super, XW_SUPER_SIZE))
 		memcpy(v->info->dropped_super, v->redo->new_super, XW_SUPER_SIZE);
 	gone = !rc && (verdict == APPLY || verdict == DROP) && !v->inside &&
-	       !(v->flags & XW_RECOVER_RDONLY);
+	       !(v->flags & XW_RECOVER_RDONLY) && !xw_recovery_keeps_file(v);
 	forget_inside(v);
 	if (gone)
 		xw_recovery_remove_file(v, &removed);

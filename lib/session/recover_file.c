@@ -5,6 +5,8 @@
  * In a directory a file may be that of a copy of the filesystem, which has the same UUID and was,
  * perhaps, changed in the same way. So one that is not needed here is removed only if its header
  * says that it was made for this very place, and that no other medium was there since (place.h).
+ * One that has completed a copy which was made in the middle of the change is kept, too: the image
+ * that it was made for still needs it.
  */
 #include "config.h"
 
@@ -56,9 +58,9 @@ static int look_in_place(struct recovery *v, enum verdict *verdict)
 static void note_kept(struct recovery *v, bool begun)
 {
 	xw_log(v->diag, XW_LOG_WARN,
-	       "%s: the redo file of a change to %s that %s; delete it unless it is that of a copy "
-	       "of this filesystem",
-	       v->store->name, v->dev->name, begun ? "is complete" : "was not begun");
+	       "%s: the redo file of a change that %s in %s; delete it unless a copy of this "
+	       "filesystem needs it",
+	       v->store->name, begun ? "is complete" : "was not begun", v->dev->name);
 }
 
 /*
@@ -88,6 +90,17 @@ void xw_recovery_remove_file(struct recovery *v, bool *removed)
 	if (v->diag)
 		xw_log(v->diag, XW_LOG_WARN, "%s; no change needs it any more", v->diag->text);
 	quiet(v, &before);
+}
+
+/* In a directory: was the file made for another place, so that this image is perhaps a copy? */
+bool xw_recovery_keeps_file(struct recovery *v)
+{
+	const bool keeps = v->store->ops->select && v->redo &&
+			   xw_redo_place_differs(&v->redo->place, &v->store->place);
+
+	if (keeps)
+		note_kept(v, true);
+	return keeps;
 }
 
 /* The selected file has nothing for this image. */

@@ -38,6 +38,8 @@ enum verdict { NOTHING, APPLY, DROP, STUCK };
 int xw_recovery_judge(struct recovery *v, enum verdict *verdict);
 /* Look for the redo file that belongs to the image; APPLY, DROP: v->store has it selected. */
 int xw_recovery_look_for_file(struct recovery *v, enum verdict *verdict);
+/* The change that needed the file is complete here: must it stay for another image? */
+bool xw_recovery_keeps_file(struct recovery *v);
 /* A failure is a warning. *removed is set, or as before. */
 void xw_recovery_remove_file(struct recovery *v, bool *removed);
 
