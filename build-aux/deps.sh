@@ -8,6 +8,12 @@ step() { printf '\n== %s\n' "$*"; }
 note() { printf '   %s\n' "$*"; }
 die() { printf '\n%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 
+# cc_has_archive NAME-dev: does the compiler find libNAME.a?
+cc_has_archive() {
+	local name=${1%-dev}
+	[ -e "$(cc -print-file-name="lib${name%1}.a")" ]
+}
+
 # Print which of the given packages (Debian names) are missing. They are probed by what they provide, so that a
 # self-built autoconf or another distribution's package counts too.
 deps_missing() {
@@ -23,6 +29,7 @@ deps_missing() {
 		libblkid-dev) pkg-config --exists blkid ;;
 		uuid-dev) pkg-config --exists uuid ;;
 		check) pkg-config --exists 'check >= 0.13' ;;
+		libacl1-dev | liblz4-dev | libzstd-dev) cc_has_archive "${want#lib}" ;;
 		xz-utils) command -v xz ;;
 		e2fsprogs) command -v e2fsck && command -v filefrag ;;
 		debhelper) command -v dh ;;

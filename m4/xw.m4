@@ -44,3 +44,34 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) { return data
 	XW_SANITIZE_FLAGS="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 ])
 ])
+
+dnl --enable-static: besides static libraries an xw-mkfs.static that needs no other file, for initramfs and empty containers.
+AC_DEFUN([AX_XW_STATIC], [
+AS_IF([test "x$xw_static" = xyes], [
+	xw_static_packages="libarchive blkid uuid $OCI_REQUIRES $ISAL_PC $SELINUX_PC"
+	XW_STATIC_LIBS=`$PKG_CONFIG --static --libs $xw_static_packages`
+	xw_save_LIBS=$LIBS xw_save_LDFLAGS=$LDFLAGS
+	LIBS="$XW_STATIC_LIBS $LIBS" LDFLAGS="$LDFLAGS -static"
+	AC_MSG_CHECKING([for static libraries of $xw_static_packages])
+	AC_LINK_IFELSE([AC_LANG_PROGRAM([[
+#include <archive.h>
+#include <blkid/blkid.h>
+]], [[struct archive *a = archive_read_new();
+archive_read_support_filter_all(a);
+archive_read_support_format_zip(a);
+return !blkid_new_probe();]])], [xw_static_links=yes], [xw_static_links=no])
+	LIBS=$xw_save_LIBS LDFLAGS=$xw_save_LDFLAGS
+	AC_MSG_RESULT([$xw_static_links])
+	xw_missing=
+	for xw_lib in $XW_STATIC_LIBS; do
+		AS_CASE([$xw_lib], [-l*], [xw_lib=lib`AS_ECHO([$xw_lib]) | sed s/^-l//`.a], [continue])
+		xw_at=`$CC -print-file-name=$xw_lib`
+		AS_IF([test "x$xw_at" = "x$xw_lib"], [xw_missing="$xw_missing $xw_lib"])
+	done
+	AS_IF([test "x$xw_static_links" = xno], [AC_MSG_ERROR(
+		[--enable-static: libarchive cannot be linked statically; missing:${xw_missing:- see config.log}])])
+	AC_MSG_NOTICE([xw-mkfs.static reads no xar archives (they need libxml2), and knows no names of users but root's without /etc/passwd])
+])
+AC_SUBST([XW_STATIC_LIBS])
+AM_CONDITIONAL([XW_STATIC], [test "x$xw_static" = xyes])
+])

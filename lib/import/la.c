@@ -528,6 +528,12 @@ void xw_la_support_filters(struct archive *a)
 }
 
 /*
+ * A statically linked program has xar only if something else needs it: with it come libxml2 and
+ * ICU, which are ten times as large as all the rest.
+ */
+#pragma weak archive_read_support_format_xar
+
+/*
  * tar arrives here only compressed with a filter that xw_feed_decompress does not know, or in
  * tests.
  */
@@ -543,7 +549,8 @@ static void support_formats(struct archive *a)
 	archive_read_support_format_rar(a);
 	archive_read_support_format_rar5(a);
 	archive_read_support_format_warc(a);
-	archive_read_support_format_xar(a);
+	if (archive_read_support_format_xar)
+		archive_read_support_format_xar(a);
 	archive_read_support_format_zip(a);
 	archive_read_support_format_tar(a);
 }
