@@ -103,6 +103,11 @@ int xw_import_add_source(struct xw_import *x, const char *path)
 	return xw_mkfs_add_source(&x->m, path);
 }
 
+int xw_import_add_source_cb(struct xw_import *x, xw_read_cb *read, void *arg, const char *name)
+{
+	return xw_mkfs_add_source_cb(&x->m, read, arg, name);
+}
+
 void xw_import_on_log(struct xw_import *x, xw_log_cb *cb, void *arg)
 {
 	xw_mkfs_on_log(&x->m, cb, arg);

@@ -30,6 +30,8 @@ struct xw_mkfs {
 	struct xw_labels labels;
 	XW_VEC(char *) sources;
 	XW_VEC(char *) tables; /* --device-table: read after the sources */
+	/* for each of sources: fn NULL if that is a path, else what supplies it, and its name */
+	XW_VEC(struct xw_feed_call) calls;
 	bool plan_only, direct, supers_only; /* -n, -D, -S */
 	bool replace; /* --replace: a new file replaces an old one */
 	char *bad_list; /* -l; owned */

@@ -380,7 +380,9 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 	for (size_t i = 0; i < m->sources.n && !rc; i++) {
 		struct xw_source **s = &in->source;
 
-		rc = xw_source_open(m->sources.v[i], &o, &m->diag, s);
+		rc = m->calls.v[i].fn
+			     ? xw_source_open_call(m->calls.v[i], m->sources.v[i], &o, &m->diag, s)
+			     : xw_source_open(m->sources.v[i], &o, &m->diag, s);
 		if (!rc)
 			rc = keep_config(m, *s);
 		if (!rc)

@@ -39,6 +39,8 @@ static int check_sources(struct xw_mkfs *m, const char *path, const struct stat 
 
 		if (!file)
 			return xw_fail_nomem(&m->diag, "source");
+		if (m->calls.v[i].fn)
+			continue;
 		if (is_stdin && stdins++)
 			return xw_fail(&m->diag, XW_ERR_USAGE,
 				       "-d -: standard input can be read only once");

@@ -98,6 +98,17 @@ int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, si
  * sources are layers: later ones take precedence, and OCI whiteouts are applied ("--whiteouts").
  */
 int xw_mkfs_add_source(struct xw_mkfs *m, const char *path);
+/*
+ * Reads up to len bytes of an archive into buf: returns their number, which may be smaller, 0 at
+ * the end, or a negative number: the run ends with XW_E_IO. Called on the thread that runs the
+ * handle, in the order of the sources; not after it has returned one of the last two.
+ */
+typedef int64_t xw_read_cb(void *arg, void *buf, size_t len);
+/*
+ * The same for an archive (of any format and compression) that a function supplies; name is for
+ * messages. What it supplies is read once, so that it need not be seekable.
+ */
+int xw_mkfs_add_source_cb(struct xw_mkfs *m, xw_read_cb *read, void *arg, const char *name);
 void xw_mkfs_on_log(struct xw_mkfs *m, xw_log_cb *cb, void *arg);
 /*
  * Resolves the name of a user (group: of a group) to its number: 0 and *id, or non-zero. ACLs in
@@ -159,6 +170,8 @@ int xw_import_set(struct xw_import *x, const char *option, const char *value);
  * lowest layer.
  */
 int xw_import_add_source(struct xw_import *x, const char *path);
+/* As xw_mkfs_add_source_cb(). */
+int xw_import_add_source_cb(struct xw_import *x, xw_read_cb *read, void *arg, const char *name);
 void xw_import_on_log(struct xw_import *x, xw_log_cb *cb, void *arg);
 void xw_import_on_names(struct xw_import *x, xw_names_cb *cb, void *arg);
 void xw_import_on_progress(struct xw_import *x, xw_progress_cb *cb, void *arg);

@@ -179,20 +179,38 @@ static int decompress(struct opening *op, struct xw_feed **f, unsigned *depth)
 	return r;
 }
 
+/* Owns f. */
+static int open_feed(struct opening *op, struct xw_feed *f, struct xw_source **out)
+{
+	unsigned depth;
+	const int rc = decompress(op, &f, &depth);
+
+	return rc ? rc : open_plain(op, f, depth, out);
+}
+
 /* Owns op->fd if op->own. */
 static int open_stream(struct opening *op, struct xw_source **out)
 {
 	struct xw_feed *f = xw_feed_fd(op->fd, op->own, op->o->tick);
-	unsigned depth;
-	int rc;
 
-	if (!f) {
-		if (op->own)
-			close(op->fd);
-		return xw_fail_nomem(op->diag, "the input");
-	}
-	rc = decompress(op, &f, &depth);
-	return rc ? rc : open_plain(op, f, depth, out);
+	if (f)
+		return open_feed(op, f, out);
+	if (op->own)
+		close(op->fd);
+	return xw_fail_nomem(op->diag, "the input");
+}
+
+int xw_source_open_call(struct xw_feed_call call, const char *name, const struct xw_source_opts *o,
+			struct xw_diag *diag, struct xw_source **out)
+{
+	/* a reading thread would call the function beside the caller's own work */
+	struct xw_source_opts here = *o;
+	struct opening op = {
+		.name = name, .o = &here, .diag = diag, .fd = -1, .st = {.st_mode = S_IFIFO}};
+	struct xw_feed *f = xw_feed_call(call, o->tick);
+
+	here.threaded = false;
+	return f ? open_feed(&op, f, out) : xw_fail_nomem(diag, "the input");
 }
 
 static int open_dir(struct opening *op, struct xw_source **out)

@@ -205,6 +205,55 @@ struct xw_feed *xw_feed_fd(int fd, bool own, struct xw_feed_tick tick)
 	return &d->f;
 }
 
+struct call_feed {
+	struct xw_feed f;
+	struct xw_feed_call call;
+	struct xw_feed_tick tick;
+	atomic_uint_least64_t count;
+	bool over; /* the end was reached, or a call failed */
+};
+
+static ssize_t call_read(struct xw_feed *f, void *buf, size_t len)
+{
+	struct call_feed *c = (struct call_feed *)f;
+	const int rc = c->tick.fn ? c->tick.fn(c->tick.arg) : 0;
+	int64_t n;
+
+	if (rc)
+		return rc;
+	if (!len || c->over)
+		return *f->err ? XW_ERR_IO : 0;
+	n = c->call.fn(c->call.arg, buf, len);
+	c->over = n <= 0 || (uint64_t)n > len;
+	if (c->over && n) {
+		snprintf(f->err, sizeof(f->err), n < 0 ? "reading failed" : "too much was read");
+		return XW_ERR_IO;
+	}
+	atomic_fetch_add_explicit(&c->count, (uint64_t)n, memory_order_relaxed);
+	return (ssize_t)n;
+}
+
+static void call_close(struct xw_feed *f)
+{
+	free(f);
+}
+
+struct xw_feed *xw_feed_call(struct xw_feed_call call, struct xw_feed_tick tick)
+{
+	static const struct xw_feed_ops ops = {.read = call_read, .close = call_close};
+	struct call_feed *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->f.ops = &ops;
+	c->f.raw = &c->count;
+	c->f.tick = &c->tick;
+	c->f.wake = -1;
+	c->tick = tick;
+	c->call = call;
+	return &c->f;
+}
+
 struct mem_feed {
 	struct xw_feed f;
 	const unsigned char *p;

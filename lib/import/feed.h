@@ -74,6 +74,12 @@ void xw_feed_close(struct xw_feed *f);
  */
 struct xw_feed *xw_feed_fd(int fd, bool own, struct xw_feed_tick tick);
 #define XW_FEED_TICK_MS 100
+/* Calls fn(arg, ...) for up to len bytes: their number, 0 at the end, or negative: XW_ERR_IO. */
+struct xw_feed_call {
+	int64_t (*fn)(void *arg, void *buf, size_t len);
+	void *arg;
+};
+struct xw_feed *xw_feed_call(struct xw_feed_call call, struct xw_feed_tick tick);
 /* Reads memory, which must outlive the feed, at most `chunk` bytes per call (0: no limit). */
 struct xw_feed *xw_feed_mem(const void *buf, size_t len, size_t chunk);
 

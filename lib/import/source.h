@@ -157,6 +157,9 @@ int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_d
 
 /* The file, directory or "-" of a source: `path` without the words for container images. Owned. */
 char *xw_source_file(const char *path, bool no_oci);
+/* The same for an archive that a function supplies, on the caller's thread; name: for messages. */
+int xw_source_open_call(struct xw_feed_call call, const char *name, const struct xw_source_opts *o,
+			struct xw_diag *diag, struct xw_source **out);
 
 static inline int xw_source_next(struct xw_source *s, const struct xw_entry **e)
 {

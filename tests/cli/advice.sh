@@ -33,7 +33,7 @@ is "  with sizes" grep -Eq -- '^-rw.* 6 .*sub/file link to again$' .out
 export_ -x out -v img
 works "-x -v"
 equal "  prints each name" "$(grep -v ': ' .out | sort | tr '\n' ' ')" "./ again sub/ sub/file sub/link "
-is "  and the summary" grep -q '^out: 1 file, 2 directories' .out
+is "  and the summary" grep -q '^out: 1 file, 1 directory,' .out
 export_ -x out2 img
 equal "  without -v only the summary" "$(grep -vc ': ' .out)" 0
 export_ -x out -v -k img

@@ -6,6 +6,7 @@
 
 #include "api/xw.h"
 #include "base/types.h"
+#include "tarmake.h"
 #include "tmp.h"
 #include "unit.h"
 
@@ -53,6 +54,98 @@ START_TEST(last_error_counts)
 }
 END_TEST
 
+/* ---- a source from a callback ---- */
+
+struct stream {
+	const unsigned char *p;
+	size_t left, piece;
+	int64_t end; /* returned at the end */
+	unsigned after; /* calls after that */
+	bool over;
+};
+
+static int64_t give(void *arg, void *buf, size_t len)
+{
+	struct stream *s = arg;
+
+	ck_assert_uint_gt(len, 0);
+	s->after += s->over;
+	len = XW_MIN(len, XW_MIN(s->left, s->piece));
+	s->over = !len;
+	if (s->over)
+		return s->end;
+	memcpy(buf, s->p, len);
+	s->p += len;
+	s->left -= len;
+	return (int64_t)len;
+}
+
+static struct tm_tar two_files(void)
+{
+	static const char text[] = "contents of a file";
+	struct tm_tar t = {0};
+
+	tm_hdr(&t, '0', "one", "", sizeof(text));
+	tm_sum(tm_last(&t));
+	tm_add(&t, text, sizeof(text));
+	tm_hdr(&t, '0', "two", "", 0);
+	tm_sum(tm_last(&t));
+	tm_add(&t, NULL, (size_t)2 * XW_TAR_BLOCK);
+	return t;
+}
+
+static const size_t pieces[] = {SIZE_MAX, 1, 7, 512, 1000};
+
+START_TEST(callback)
+{
+	struct tm_tar t = two_files();
+	struct stream s = {.p = t.p, .left = t.n, .piece = pieces[_i]}, again = s;
+	struct xw_import *x;
+
+	ck_assert_int_eq(xw_mkfs_set(m, "SIZE", "8M"), 0);
+	ck_assert_int_eq(xw_mkfs_add_source_cb(m, give, &s, "stream"), 0);
+	ck_assert_msg(!xw_mkfs_run(m, image), "%s", xw_mkfs_error(m));
+	ck_assert_uint_eq(xw_mkfs_result(m)->files, 2);
+	ck_assert_uint_eq(xw_mkfs_result(m)->bytes_in, t.n);
+	ck_assert_uint_eq(s.after, 0);
+
+	ck_assert_int_eq(xw_import_new(&x), 0);
+	ck_assert_int_eq(xw_import_set(x, "--directory", "sub"), 0);
+	ck_assert_int_eq(xw_import_add_source_cb(x, give, &again, "stream"), 0);
+	ck_assert_msg(!xw_import_run(x, image), "%s", xw_import_error(x));
+	ck_assert_uint_eq(xw_import_result(x)->files, 2);
+	ck_assert_uint_eq(again.after, 0);
+	xw_import_free(x);
+	free(t.p);
+}
+END_TEST
+
+/* What fails, ends early, claims to have read more than fits, or is nothing. */
+START_TEST(callback_fails)
+{
+	struct tm_tar t = two_files();
+	const struct {
+		size_t len;
+		int64_t end;
+		int rc;
+	} rows[] = {
+		{600, -1, XW_E_IO},        {0, -5, XW_E_IO},   {520, 0, XW_E_TRUNCATED},
+		{600, INT64_MAX, XW_E_IO}, {0, 0, XW_E_INPUT},
+	};
+	struct stream s = {.p = t.p, .left = rows[_i].len, .piece = SIZE_MAX, .end = rows[_i].end};
+
+	ck_assert_int_eq(xw_mkfs_set(m, "SIZE", "8M"), 0);
+	ck_assert_int_eq(xw_mkfs_add_source_cb(m, NULL, &s, "stream"), XW_E_USAGE);
+	ck_assert_int_eq(xw_mkfs_add_source_cb(m, give, &s, NULL), XW_E_USAGE);
+	ck_assert_int_eq(xw_mkfs_add_source_cb(m, give, &s, "stream"), 0);
+	ck_assert_int_eq(xw_mkfs_run(m, image), rows[_i].rc);
+	ck_assert_ptr_nonnull(strstr(xw_mkfs_error(m), "stream"));
+	ck_assert_uint_eq(s.after, 0);
+	ck_assert_int_lt(access(image, F_OK), 0);
+	free(t.p);
+}
+END_TEST
+
 START_TEST(one_run)
 {
 	const struct xw_mkfs_result *r;
@@ -93,6 +186,8 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, missing_value, 0, XW_ARRAY_SIZE(valued));
 	tcase_add_test(t, last_error_counts);
+	tcase_add_loop_test(t, callback, 0, XW_ARRAY_SIZE(pieces));
+	tcase_add_loop_test(t, callback_fails, 0, 5);
 	tcase_add_test(t, one_run);
 	tcase_add_test(t, not_over_another);
 	suite_add_tcase(s, t);
