@@ -3,6 +3,10 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -36,6 +40,17 @@ static bool read_boot_id(uint8_t out[16])
 	return have == 32;
 }
 
+/* Up to the end of a line. */
+static bool read_line(const char *path, char *out, size_t size)
+{
+	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+
+	out[n > 0 ? n : 0] = '\0';
+	out[strcspn(out, "\n")] = '\0';
+	return *out;
+}
+
 static bool find_disk(int fd, const struct statx *st, struct xw_redo_place *out)
 {
 	out->device = makedev(st->stx_rdev_major, st->stx_rdev_minor);
@@ -51,6 +66,39 @@ static bool find_file(const struct statx *st, struct xw_redo_place *out)
 	return st->stx_mask & STATX_BTIME && out->born;
 }
 
+/* A loop device, or a partition of one, is the file behind it, also when it is attached anew. */
+static bool find_loop(int fd, const struct statx *st, struct xw_redo_place *out)
+{
+	struct loop_info64 info = {0};
+	struct xw_redo_place found = {0};
+	char path[80], text[PATH_MAX + 1];
+	uint64_t start = 0;
+	struct statx file;
+	int end;
+
+	end = snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/", st->stx_rdev_major,
+		       st->stx_rdev_minor);
+	strcpy(path + end, "start");
+	if (read_line(path, text, sizeof(text))) {
+		start = strtoull(text, NULL, 10) * 512;
+		end += sprintf(path + end, "../");
+	}
+	strcpy(path + end, "loop/backing_file");
+	if (!read_line(path, text, sizeof(text)) || ioctl(fd, LOOP_GET_STATUS64, &info) ||
+	    statx(AT_FDCWD, text, 0, STATX_BASIC_STATS | STATX_BTIME, &file) ||
+	    !find_file(&file, &found) || found.device != info.lo_device ||
+	    found.number != info.lo_inode)
+		return false;
+	found.offset = out->offset + start + info.lo_offset;
+	*out = found;
+	return true;
+}
+
+static bool find_device(int fd, const struct statx *st, struct xw_redo_place *out)
+{
+	return find_loop(fd, st, out) || find_disk(fd, st, out);
+}
+
 void xw_redo_place_of(const char *path, uint64_t offset, struct xw_redo_place *out)
 {
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -59,7 +107,7 @@ void xw_redo_place_of(const char *path, uint64_t offset, struct xw_redo_place *o
 
 	*out = (struct xw_redo_place){.offset = offset};
 	known = fd >= 0 && !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &st) &&
-		(S_ISBLK(st.stx_mode) ? find_disk(fd, &st, out) : find_file(&st, out)) &&
+		(S_ISBLK(st.stx_mode) ? find_device(fd, &st, out) : find_file(&st, out)) &&
 		read_boot_id(out->boot);
 	if (!known)
 		*out = (struct xw_redo_place){0};

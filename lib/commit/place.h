@@ -3,7 +3,7 @@
  * Where an image is, as a redo file notes it: two copies of a filesystem have the same UUID, but
  * never the same place. A place is known only until the next boot, and only to the host that made
  * it, since numbers of devices are reused; a device that was detached, or a file that was replaced,
- * is another place.
+ * is another place. That of a loop device is the one of its file.
  */
 #ifndef XW_COMMIT_PLACE_H
 #define XW_COMMIT_PLACE_H

@@ -103,6 +103,19 @@ equal "the first is completed" "$(redo_files) $("$BIN/xw-tune" -l "$loop" | sed 
 run xw-debugfs -w -R 'ls /' "$clone"
 equal "the second is completed" "$(redo_files) $("$BIN/xw-tune" -l "$clone" | sed -n 's/^Filesystem volume name: *//p')" "0 half"
 
+# A loop device is its file, whatever was attached to it before.
+name_of() { "$BIN/xw-tune" -l "$1" | sed -n 's/^Filesystem volume name: *//p'; }
+cat old >"$loop"
+half "$loop"
+losetup -d "$loop" && cp img again && loop=$(losetup -f --show again)
+run xw-fsck -p "$loop"
+equal "a copy of a half changed one, on the same device: completed, and the file stays" \
+	"$(name_of "$loop") $(redo_files) $(grep -c 'is complete in .*; delete it unless' .err)" "half 1 1"
+losetup -d "$loop" && loop=$(losetup -f --show img)
+run xw-fsck -p "$loop"
+equal "  the first one, attached anew: completed, and the file is gone" "$(name_of "$loop") $(redo_files) $(cat .err)" \
+	"half 0 $loop: completed an interrupted change"
+
 # What is refused.
 cat old >"$loop"
 half "$loop"
@@ -140,4 +153,4 @@ equal "  is made, and empty again" "$(ls -d dir) $(ls dir)" "dir "
 equal "  and nothing lies beside the image" "$(ls -d file*)" file
 run xw-fsck -fy --redo-file dir file
 equal "--redo-file of a directory" "$RC $(ls -d file*)" "1 file"
-done_testing 27
+done_testing 29
