@@ -88,7 +88,8 @@ void xw_recovery_remove_file(struct recovery *v, bool *removed)
 	if (!rc)
 		return;
 	if (v->diag)
-		xw_log(v->diag, XW_LOG_WARN, "%s; no change needs it any more", v->diag->text);
+		xw_log(v->diag, XW_LOG_WARN, "%s; the redo file is no longer needed",
+		       v->diag->text);
 	quiet(v, &before);
 }
 

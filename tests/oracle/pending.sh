@@ -176,11 +176,11 @@ else
 	put_disk
 	cut 1 "$A" early
 	flock -s "$(echo state/*)" "$BIN/xw-tune" -L x "$A" >out 2>&1
-	equal "a left-over that another tool reads" "$? $(redo_files) $(label "$A") $(grep -c 'warning: .*in use.*no change needs it' out)" "0 1 x 1"
+	equal "a left-over that another tool reads" "$? $(redo_files) $(label "$A") $(grep -c 'warning: .*in use.*no longer needed' out)" "0 1 x 1"
 	put_disk
 	cut 2 "$A" half
 	flock -s "$(echo state/*)" "$BIN/xw-tune" -M /a "$A" >out 2>&1
-	equal "  completed by a file that another tool reads" "$? $(redo_files) $(label "$A") $(grep -c 'warning: .*in use.*no change needs it' out)" "0 1 half 1"
+	equal "  completed by a file that another tool reads" "$? $(redo_files) $(label "$A") $(grep -c 'warning: .*in use.*no longer needed' out)" "0 1 half 1"
 	put_disk
 	cut 1 "$A" early
 	is "after a boot" python3 "$KIT/redo_states.py" booted state/*
