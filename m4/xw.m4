@@ -45,6 +45,13 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) { return data
 ])
 ])
 
+dnl AX_XW_STATIC_WITHOUT(NAME, ARCHIVE): without --with-NAME, --enable-static leaves out a library that is only there as a shared one.
+AC_DEFUN([AX_XW_STATIC_WITHOUT], [
+AS_IF([test "x$xw_static" = xyes && test "x`$CC -print-file-name=$2`" = "x$2"],
+      [with_$1=${with_$1-no}
+       AC_MSG_NOTICE([--enable-static: without $1, for there is no $2])])
+])
+
 dnl --enable-static: besides static libraries an xw-mkfs.static that needs no other file, for initramfs and empty containers.
 AC_DEFUN([AX_XW_STATIC], [
 AS_IF([test "x$xw_static" = xyes], [
