@@ -33,7 +33,7 @@
 #define NEW ".new" SUFFIX
 #define TMP ".tmp"
 
-enum { UUID_CHARS = 36, NONCE_CHARS = 16, FILES_MAX = 4096 };
+enum { UUID_CHARS = 36, NONCE_CHARS = 16 };
 
 struct dir_store {
 	struct xw_redo_store store;
@@ -106,7 +106,7 @@ static int dir_select(struct xw_redo_store *s, size_t n)
 		if (d->n_files < 0 && errno != ENOENT && errno != ENOTDIR)
 			return xw_fail_errno(d->diag, XW_ERR_IO, errno, "%s: cannot read", d->dir);
 	}
-	if (d->n_files >= 0 && n < (size_t)XW_MIN(d->n_files, FILES_MAX))
+	if (d->n_files >= 0 && n < (size_t)d->n_files)
 		return take_one(d, d->files[n]->d_name);
 	forget_one(d);
 	return XW_ERR_NOTFOUND;
