@@ -7,7 +7,7 @@ libs=$XW_BUILD/.libs
 [ -e "$libs/libextwright.so" ] && [ "$BIN" = "$libs" ] || skip_all "no shared libraries in this build"
 command -v nm >/dev/null && command -v readelf >/dev/null || skip_all "nm or readelf is missing"
 
-declared=$(sed 's,/\*.*\*/,,' "$XW_SRC/lib/api/xw.h" | grep -oE '\bxw_[a-z_]+\(' | tr -d '(' | grep -v '_cb$' | sort -u)
+declared=$(sed '/^typedef/d; s,/\*.*\*/,,' "$XW_SRC/lib/api/xw.h" | grep -oE '\bxw_[a-z_]+\(' | tr -d '(' | sort -u)
 equal "libextwright exports what xw.h declares, and nothing else" \
 	"$(nm -D --defined-only "$libs/libextwright.so" | sed -n 's/.* [TDBR] \([^@]*\).*/\1/p' | grep -v '^EXTWRIGHT_' | sort)" "$declared"
 equal "libextwright-private exports only names of the suite" \
