@@ -74,7 +74,10 @@ done
 for size in 2T 20T; do
 	mkfs --grow-to $size -d tree img
 	works "--grow-to $size"
-	truncate -s $size img
+	truncate -s $size img 2>/dev/null || {
+		skip "  resize2fs" "files end before $size here" 3
+		continue
+	}
 	e2fsck -fy img >/dev/null 2>&1
 	is "  resize2fs" resize2fs img
 	equal "  the size" "$(($(field 'Block count') >> 28))" "$((${size%T}))"
