@@ -45,9 +45,10 @@ static void begin(struct inflate_state *z)
 	z->crc_flag = ISAL_GZIP;
 }
 
+/* Also one that ends in its first bytes. */
 static bool is_member(const unsigned char *p, size_t n)
 {
-	return n >= 3 && p[0] == 0x1f && p[1] == 0x8b && p[2] == 8;
+	return n >= 2 && p[0] == 0x1f && p[1] == 0x8b && (n < 3 || p[2] == 8);
 }
 
 /* Append input to what is left of it: 0 or a negative code. */
@@ -177,11 +178,17 @@ static struct xw_feed *gunzip_lower(struct xw_feed *f)
 	return rc ? NULL : lower;
 }
 
-/* Does this begin with data of gzip, as far as it can be seen? */
+/*
+ * Does this begin with data of gzip, as far as it can be seen? isa-l accepts wrong checksums of
+ * headers, and refuses right ones of long headers: those are libarchive's.
+ */
 static bool try(struct inflate_state *z, const unsigned char *p, size_t n)
 {
+	enum { FLAGS = 3, FHCRC = 2 };
 	uint8_t out[512];
 
+	if (n > FLAGS && p[FLAGS] & FHCRC)
+		return false;
 	begin(z);
 	z->next_in = (uint8_t *)(uintptr_t)p;
 	z->avail_in = (uint32_t)n;

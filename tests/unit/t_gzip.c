@@ -248,6 +248,80 @@ START_TEST(damaged)
 }
 END_TEST
 
+/* CRC-32 as gzip has it. */
+static uint32_t crc_of(const unsigned char *p, size_t n)
+{
+	uint32_t crc = ~0u;
+
+	for (size_t i = 0; i < n; i++) {
+		crc ^= p[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+	}
+	return ~crc;
+}
+
+/* All that a header can have, with its checksum, shorter and longer than what is read at once. */
+START_TEST(long_headers)
+{
+	enum { FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16 };
+	static const size_t lengths[] = {0, 5, 65535};
+	const size_t len = lengths[_i];
+	unsigned char *p = plain(70000, 1, 0), *text = plain(65536, 2, 1);
+	struct bytes z = {0}, one = {0}, want = {0};
+
+	add(&want, p, 70000);
+	member(&one, p, 70000, "6");
+	for (size_t i = 0; i < len; i++)
+		text[i] |= 1; /* a name has no NUL */
+	for (unsigned flags = 0; flags < 32; flags += 2) {
+		z.n = 0;
+		add(&z, one.p, 10);
+		z.p[3] = (unsigned char)flags;
+		if (flags & FEXTRA) {
+			const unsigned char two[] = {len & 255, len >> 8};
+
+			add(&z, two, 2);
+			add(&z, text, len);
+		}
+		for (unsigned bit = FNAME; bit <= FCOMMENT; bit *= 2) {
+			if (!(flags & bit))
+				continue;
+			add(&z, text, len);
+			add(&z, "", 1);
+		}
+		if (flags & FHCRC) {
+			const uint32_t crc = crc_of(z.p, z.n);
+			const unsigned char two[] = {crc & 255, crc >> 8 & 255};
+
+			add(&z, two, 2);
+		}
+		add(&z, one.p + 10, one.n - 10);
+		must_give(&z, &want, false);
+	}
+	free(p);
+	free(text);
+	free(z.p);
+	free(one.p);
+	free(want.p);
+}
+END_TEST
+
+#ifdef HAVE_ISAL
+/* As gzip(1) has it: a member, not something behind the last one. */
+START_TEST(cut_in_magic)
+{
+	struct bytes z = {0}, out = {0};
+
+	member(&z, "data", 4, "6");
+	add(&z, "\x1f\x8b", 2);
+	ck_assert_int_eq(gunzip(&z, 0, 65536, &out), XW_ERR_TRUNCATED);
+	free(z.p);
+	free(out.p);
+}
+END_TEST
+#endif
+
 int main(void)
 {
 	Suite *s = suite_create("gzip");
@@ -258,6 +332,10 @@ int main(void)
 	tcase_add_test(tc, many_members);
 	tcase_add_test(tc, nested);
 	tcase_add_loop_test(tc, damaged, 0, 2);
+	tcase_add_loop_test(tc, long_headers, 0, 3);
+#ifdef HAVE_ISAL
+	tcase_add_test(tc, cut_in_magic);
+#endif
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }
