@@ -120,7 +120,8 @@ static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 
 	c->src.name = l->label;
 	c->blob = (struct xw_blob_read){.blob.fd = -1};
-	rc = xw_store_find(c->store, l->path, c->src.diag, &c->blob.blob);
+	rc = xw_store_find(c->store, l->path, xw_oci_layer_is_checked(l), c->src.diag,
+			   &c->blob.blob);
 	if (rc)
 		return fail(c, rc, "was removed");
 	plain = is_plain(c);

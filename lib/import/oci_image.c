@@ -85,13 +85,15 @@ static int verify(struct finder *f, const struct xw_oci_text *t, const struct xw
 static int read_document(struct finder *f, const char *what, const char *path,
 			 const struct xw_digest *digest, uint64_t size, struct xw_oci_text *t)
 {
+	/* the others only say where something is, and leave nothing of theirs behind */
+	const bool handed_out = t == &f->image->config;
 	struct xw_blob b;
 	int rc;
 
 	*t = (struct xw_oci_text){.name = join(f, f->w->name, ": ", path)};
 	if (!t->name)
 		return out_of_memory(f);
-	rc = xw_store_find(f->store, path, f->diag, &b);
+	rc = xw_store_find(f->store, path, !handed_out || xw_digest_is_set(digest), f->diag, &b);
 	if (rc == XW_ERR_NOTFOUND)
 		return xw_fail(f->diag, XW_ERR_INPUT, "%s: %s is missing: %s", f->w->name, what,
 			       path);
@@ -175,7 +177,7 @@ static int label(struct finder *f, struct xw_oci_layer *l, size_t number, size_t
 static int find_layer(struct finder *f, const struct xw_oci_layer *l, uint64_t size)
 {
 	struct xw_blob b;
-	int rc = xw_store_find(f->store, l->path, f->diag, &b);
+	int rc = xw_store_find(f->store, l->path, xw_oci_layer_is_checked(l), f->diag, &b);
 
 	if (rc)
 		return rc;

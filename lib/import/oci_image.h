@@ -14,6 +14,12 @@ struct xw_oci_layer {
 	struct xw_digest diff_id; /* of the uncompressed archive; may be none */
 };
 
+/* Does a digest say what its files are? */
+static inline bool xw_oci_layer_is_checked(const struct xw_oci_layer *l)
+{
+	return xw_digest_is_set(&l->digest) || xw_digest_is_set(&l->diff_id);
+}
+
 struct xw_oci_image {
 	struct xw_arena arena; /* of everything here */
 	struct xw_oci_text config; /* as stored */

@@ -9,9 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -254,15 +256,30 @@ static bool leads_out(const char *path)
 	return path[0] == '/';
 }
 
-static int find_file(struct xw_store *s, const char *path, struct xw_diag *diag, struct xw_blob *b)
+/* Symlinks are followed inside the directory. */
+static int open_inside(int dir, const char *path, int flags)
 {
+	struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_BENEATH};
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+static int find_file(struct xw_store *s, const char *path, bool checked, struct xw_diag *diag,
+		     struct xw_blob *b)
+{
+	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	struct stat st;
 	int fd;
 
 	if (leads_out(path))
 		return xw_fail(diag, XW_ERR_INPUT, "%s: \"%.300s\" is not inside the image",
 			       s->name, path);
-	fd = openat(s->fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = checked ? openat(s->fd, path, flags) : open_inside(s->fd, path, flags);
+	if (fd < 0 && errno == EXDEV)
+		return xw_fail(diag, XW_ERR_INPUT,
+			       "%s: %.300s: is a symlink that leads out of the image, and no "
+			       "digest says what it must hold",
+			       s->name, path);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return XW_ERR_NOTFOUND;
 	if (fd < 0 || fstat(fd, &st)) {
@@ -302,9 +319,10 @@ void xw_store_close(struct xw_store *s)
 	free(s);
 }
 
-int xw_store_find(struct xw_store *s, const char *path, struct xw_diag *diag, struct xw_blob *b)
+int xw_store_find(struct xw_store *s, const char *path, bool checked, struct xw_diag *diag,
+		  struct xw_blob *b)
 {
-	int rc = s->dir ? find_file(s, path, diag, b) : find_member(s, path, b);
+	int rc = s->dir ? find_file(s, path, checked, diag, b) : find_member(s, path, b);
 
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(diag, "a container image") : rc;
 }
@@ -312,7 +330,7 @@ int xw_store_find(struct xw_store *s, const char *path, struct xw_diag *diag, st
 bool xw_store_has(struct xw_store *s, const char *path)
 {
 	struct xw_blob b = {.fd = -1};
-	const bool has = !xw_store_find(s, path, NULL, &b);
+	const bool has = !xw_store_find(s, path, true, NULL, &b);
 
 	xw_blob_close(&b);
 	return has;

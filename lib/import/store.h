@@ -22,9 +22,12 @@ int xw_store_open_archive(int fd, uint64_t size, const char *name, struct xw_fee
 void xw_store_close(struct xw_store *s);
 /*
  * 0 and *b, which refers to the store; XW_ERR_NOTFOUND without a message: there is no such regular
- * file; XW_ERR_INPUT: the path leads out of the image; XW_ERR_IO.
+ * file; XW_ERR_INPUT: the path leads out of the image; XW_ERR_IO. checked: the caller verifies a
+ * digest, or takes nothing from the file, so that symlinks may lead out of a directory, as to a
+ * common store of blobs.
  */
-int xw_store_find(struct xw_store *s, const char *path, struct xw_diag *diag, struct xw_blob *b);
+int xw_store_find(struct xw_store *s, const char *path, bool checked, struct xw_diag *diag,
+		  struct xw_blob *b);
 bool xw_store_has(struct xw_store *s, const char *path);
 
 #endif

@@ -83,6 +83,27 @@ rm -f i
 make -d no-layers i
 works "an image without layers"
 
+# What no digest describes does not come from elsewhere.
+mkdir -p linked/one && cp l1.tar outside.tar && cp l1.tar linked/one/layer.tar && echo '{"os": "linux"}' >linked/c.json
+echo '[{"Config": "c.json", "Layers": ["layer.tar"]}]' >linked/manifest.json
+ln -s one/layer.tar linked/layer.tar
+rm -f i
+make -d docker-archive:linked i
+is "a directory of docker save with a symlink in it" cmp i "want 1"
+ln -sfn ../outside.tar linked/layer.tar
+rm -f i
+make -d docker-archive:linked i
+fails 1 "layer.tar: is a symlink that leads out of the image, and no digest says" "  and one that leads out"
+is "  nothing is made" gone i
+cp l1.tar linked/layer.tar.new && mv linked/layer.tar.new linked/layer.tar && mv linked/c.json . && ln -s ../c.json linked/c.json
+make --oci-config config.json -d docker-archive:linked i
+fails 1 "c.json: is a symlink that leads out of the image" "  also of the configuration"
+is "  nothing is made" gone i config.json
+cp -r oci-plain shared && mv shared/blobs/sha256 store && ln -s ../../store shared/blobs/sha256
+rm -f i
+make -d shared i
+is "but blobs may be in a common store" cmp i "want 1-2-3"
+
 # Its configuration.
 for source in oci-plain save-old.tar docker-archive:both.tar; do
 	rm -f i config.json
@@ -156,4 +177,4 @@ is "  and changes nothing" cmp i was
 import -q i l1.tar platforms --platform linux/amd64/v1/x
 fails 2 'is not OS/ARCH' "  a wrong platform"
 clean i "  e2fsck"
-done_testing 143
+done_testing 149
