@@ -172,6 +172,9 @@ static uint64_t desc_blocks_of(const struct xw_mkfs_params *p, uint64_t bytes)
 /* --grow-to: descriptors and, in every group, inodes for that size. */
 static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
+	const uint64_t most =
+		xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? XW_BLK_MAX : UINT32_MAX;
+
 	if (!p->grow_bytes)
 		return 0;
 	if (p->grow_bytes <= p->size_bytes)
@@ -179,6 +182,10 @@ static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
 			       "--grow-to: %llu bytes are not more than the filesystem has, %llu",
 			       (unsigned long long)p->grow_bytes,
 			       (unsigned long long)p->size_bytes);
+	if (p->grow_bytes / p->block_size > most)
+		return xw_fail(diag, XW_ERR_USAGE, "--grow-to: %llu blocks %s",
+			       (unsigned long long)(p->grow_bytes / p->block_size),
+			       most == XW_BLK_MAX ? "are too many" : "need the feature 64bit");
 	if (!p->grow_ratio)
 		p->grow_ratio = p->bytes_per_inode;
 	if (xw_has_incompat(&p->features, XW_INCOMPAT_META_BG))

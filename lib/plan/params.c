@@ -323,9 +323,10 @@ static int set_grow_to(struct xw_mkfs_params *p, const char *value, struct xw_di
 {
 	if (xw_parse_size(value, 1, &p->grow_bytes) || p->grow_bytes < 1u << 20 ||
 	    p->grow_bytes > 1ull << 60)
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "--grow-to %.80s: must be bytes, 1M to 1E, or a number with K M G T",
-			       value);
+		return xw_fail(
+			diag, XW_ERR_USAGE,
+			"--grow-to %.80s: must be bytes, or a number with K M G T; 1M to 2^60",
+			value);
 	return 0;
 }
 

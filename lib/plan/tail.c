@@ -572,6 +572,19 @@ static int try_smaller_groups(const struct xw_geo *stream, const struct xw_mkfs_
 	return err == XW_ERR_NOMEM ? err : 0;
 }
 
+/* Where --grow-to was to be larger, the image would not fit. */
+static int check_growth(const struct xw_geo *out, const struct xw_mkfs_params *p,
+			struct xw_diag *diag)
+{
+	const uint64_t bytes = out->blocks * out->block_size;
+
+	if (!p->grow_bytes || bytes <= p->grow_bytes)
+		return 0;
+	return xw_fail(diag, XW_ERR_LIMIT,
+		       "--grow-to: %llu bytes are less than the filesystem needs, %llu",
+		       (unsigned long long)p->grow_bytes, (unsigned long long)bytes);
+}
+
 int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
 {
@@ -583,7 +596,9 @@ int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		xw_geo_free(out);
 		return xw_fail_nomem(diag, "group layout");
 	}
-	err = xw_geo_drop_journal(out, p, diag);
+	err = check_growth(out, p, diag);
+	if (!err)
+		err = xw_geo_drop_journal(out, p, diag);
 	if (err) {
 		xw_geo_free(out);
 		return err;

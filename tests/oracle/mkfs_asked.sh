@@ -94,6 +94,12 @@ equal "  a journal as large as an eighth of SIZE has room for" "$(field 'Total j
 rm -f img
 mkfs --grow-to 10M img 64M
 refuses "--grow-to less than SIZE" 2 "not more than the filesystem has"
+rm -f img
+mkfs --grow-to 1M -d tree img
+refuses "--grow-to less than the image needs" 1 "less than the filesystem needs"
+is "  makes none" test ! -e img
+mkfs -O ^64bit --grow-to 20T -d tree img
+refuses "--grow-to beyond numbers of 32 bits" 2 "5368709120 blocks need the feature 64bit"
 mkfs --grow-to 12 -d tree img
 refuses "--grow-to 12" 2 "must be bytes"
 mkfs -v -d tree img
@@ -186,4 +192,4 @@ assert json.load(open(".out"))["error"] and sys.argv[1] != "0"' "$RC"
 else
 	skip "a failure is an object" "python3 is not installed" 10
 fi
-done_testing 140
+done_testing 143
