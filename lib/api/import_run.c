@@ -78,8 +78,10 @@ static int prepare(struct run *r)
 		.mb = m->params.mb,
 		.jobs = m->jobs,
 	};
-	int rc = 0;
+	int rc = xw_run_oci_config_check(m, r->path);
 
+	if (rc)
+		return rc;
 	if (r->x->dry_run && !r->edit && access(r->path, W_OK)) /* what a real run would report */
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot open", r->path);
 	if (!r->edit)

@@ -77,6 +77,8 @@ void xw_run_source_clear(struct xw_mkfs *m);
  * XW_ERR_INPUT: there was none.
  */
 int xw_run_oci_config(struct xw_mkfs *m);
+/* Before anything is read: the file must be neither the image nor a source. XW_ERR_USAGE. */
+int xw_run_oci_config_check(struct xw_mkfs *m, const char *path);
 
 /* The input of a run: the tree being filled, the destination of data, and progress reports. */
 struct xw_intake {

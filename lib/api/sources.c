@@ -8,8 +8,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
+#include "base/same.h"
 #include "session/edit.h"
 #include "disk/indirect.h"
 #include "import/devtable.h"
@@ -339,6 +342,25 @@ static int write_all(int fd, const char *p, size_t len)
 		len -= n > 0 ? (size_t)n : 0;
 	}
 	return 0;
+}
+
+int xw_run_oci_config_check(struct xw_mkfs *m, const char *path)
+{
+	const char *file = m->oci_config_file;
+	struct stat st, other;
+	bool clash;
+
+	if (!file || stat(file, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	clash = !stat(path, &other) && xw_same_file(&st, &other);
+	for (size_t i = 0; i < m->sources.n && !clash; i++) {
+		auto_free char *name = xw_source_file(m->sources.v[i], m->no_oci);
+
+		clash = name && !stat(name, &other) && xw_same_file(&st, &other);
+	}
+	return clash ? xw_fail(&m->diag, XW_ERR_USAGE,
+			       "--oci-config %s: is also the image or a source", file)
+		     : 0;
 }
 
 int xw_run_oci_config(struct xw_mkfs *m)

@@ -52,7 +52,7 @@ static int check_sources(struct xw_mkfs *m, const char *path, const struct stat 
 			return xw_fail(&m->diag, XW_ERR_USAGE, "%s: is both source and image",
 				       path);
 	}
-	return 0;
+	return xw_run_oci_config_check(m, path);
 }
 
 /* -n */

@@ -118,6 +118,17 @@ rm -f i
 make --oci-config config.json -d l1.tar i
 fails 1 "oci-config: no source is a container image" "  without an image"
 is "  nothing is made" gone i
+cp save-old.tar kept.tar
+make --oci-config kept.tar -d kept.tar i
+fails 2 "oci-config kept.tar: is also the image or a source" "  where the source is"
+is "  which stays" cmp save-old.tar kept.tar
+make i 4M && cp i was && ln -s i also
+make -F --oci-config also -d oci-plain i
+fails 2 "oci-config also: is also the image or a source" "  or the image"
+import --oci-config also i oci-plain
+fails 2 "oci-config also: is also the image or a source" "  with xw-import as well"
+is "  which stays" cmp i was
+rm -f i
 make --oci-config nowhere/config.json -d oci-plain i
 fails 1 "oci-config nowhere/config.json: No such file" "  where it cannot be written"
 is "  nothing is made" gone i
@@ -177,4 +188,4 @@ is "  and changes nothing" cmp i was
 import -q i l1.tar platforms --platform linux/amd64/v1/x
 fails 2 'is not OS/ARCH' "  a wrong platform"
 clean i "  e2fsck"
-done_testing 149
+done_testing 154
