@@ -47,6 +47,7 @@ struct xw_mkfs {
 	char *platform, *spool_dir; /* --platform, "tmpdir"; owned, or NULL */
 	/* --oci-config, and what it will hold: owned */
 	char *oci_config_file;
+	bool oci_source; /* a container image was read */
 	char *oci_config;
 	size_t oci_config_len;
 	unsigned jobs; /* 0 = one per processor */

@@ -318,7 +318,10 @@ static int keep_config(struct xw_mkfs *m, const struct xw_source *s)
 {
 	char *copy;
 
-	if (!m->oci_config_file || !s->config)
+	if (!s->config)
+		return 0;
+	m->oci_source = true;
+	if (!m->oci_config_file)
 		return 0;
 	copy = malloc(s->config_len + 1);
 	if (!copy)
@@ -416,6 +419,8 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 		xw_source_close(*s);
 		*s = NULL;
 	}
+	if (!rc && m->platform && !m->oci_source)
+		xw_log(&m->diag, XW_LOG_WARN, "--platform: no source is a container image");
 	if (!rc)
 		rc = read_tables(in);
 	return rc ? rc : xw_fill_label_directories(&in->fill);

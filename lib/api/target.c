@@ -46,8 +46,7 @@ static int check_sources(struct xw_mkfs *m, const char *path, const struct stat 
 				       "-d -: standard input can be read only once");
 		if (is_stdin ? fstat(STDIN_FILENO, &st)
 			     : stat(name, &st) || faccessat(AT_FDCWD, name, R_OK, AT_EACCESS))
-			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot open",
-					     is_stdin ? "standard input" : name);
+			return xw_source_fail_open(is_stdin ? "standard input" : name, &m->diag);
 		if (target && !S_ISDIR(st.st_mode) && xw_same_file(&st, target))
 			return xw_fail(&m->diag, XW_ERR_USAGE, "%s: is both source and image",
 				       path);

@@ -225,6 +225,16 @@ static int open_dir(struct opening *op, struct xw_source **out)
 	return rc > 0 ? 0 : rc;
 }
 
+int xw_source_fail_open(const char *name, struct xw_diag *diag)
+{
+	if (errno == ENOENT && xw_oci_is_remote(name))
+		return xw_fail(diag, XW_ERR_INPUT,
+			       "%.200s: no such file; images of a registry or container engine "
+			       "are not read from there: 'skopeo copy %.200s oci:PATH' first",
+			       name, name);
+	return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot open", name);
+}
+
 static int open_path(const char *path, const struct xw_oci_spec *spec,
 		     const struct xw_source_opts *o, struct xw_diag *diag, struct xw_source **out)
 {
@@ -237,7 +247,7 @@ static int open_path(const char *path, const struct xw_oci_spec *spec,
 			     .own = !is_stdin};
 
 	if (op.fd < 0)
-		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot open", op.name);
+		return xw_source_fail_open(op.name, diag);
 	if (fstat(op.fd, &op.st) < 0) {
 		int err = errno;
 

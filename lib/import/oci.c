@@ -113,6 +113,7 @@ static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 		.diag = c->src.diag,
 		.compressed = true, /* it is read to its end */
 		.drain = true,
+		.verified = true,
 	};
 	struct xw_feed *f;
 	struct xw_input *in;

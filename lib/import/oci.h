@@ -25,6 +25,8 @@ struct xw_oci_spec {
  * file of that name exists.
  */
 int xw_oci_spec_parse(const char *text, struct xw_oci_spec *out);
+/* Does it name an image in a registry or a container engine, as skopeo(1) does? */
+bool xw_oci_is_remote(const char *text);
 
 struct xw_oci_open {
 	const char *name; /* for messages */

@@ -37,6 +37,17 @@ static size_t path_len(char *path)
 	return first;
 }
 
+/* Transports of skopeo that need a registry or the storage of a container engine. */
+bool xw_oci_is_remote(const char *text)
+{
+	static const char *const remote[] = {"docker://", "docker-daemon:", "containers-storage:"};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(remote); i++)
+		if (!strncmp(text, remote[i], strlen(remote[i])))
+			return true;
+	return false;
+}
+
 int xw_oci_spec_parse(const char *text, struct xw_oci_spec *out)
 {
 	const char *rest = NULL;

@@ -155,6 +155,9 @@ struct xw_source_opts {
 int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,
 		   struct xw_source **out);
 
+/* The failure, by errno, to open a source. */
+int xw_source_fail_open(const char *name, struct xw_diag *diag);
+
 /* The file, directory or "-" of a source: `path` without the words for container images. Owned. */
 char *xw_source_file(const char *path, bool no_oci);
 /* The same for an archive that a function supplies, on the caller's thread; name: for messages. */

@@ -225,6 +225,7 @@ int xw_tar_open(struct xw_input *in, const struct xw_tar_params *p, struct xw_so
 	t->in = in;
 	t->compressed = p->compressed;
 	t->drain = p->drain;
+	t->verified = p->verified;
 	*out = &t->src;
 	return 0;
 }

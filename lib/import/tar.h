@@ -22,6 +22,7 @@ struct xw_tar {
 	struct xw_input *in;
 	bool compressed;
 	bool drain; /* read on after the end of the archive, see xw_input_enough */
+	bool verified; /* its digest is: an archive that just ends is not a truncated one */
 	int failed; /* sticky */
 	bool done;
 	unsigned warned; /* bits: warnings that were given */
@@ -52,7 +53,7 @@ struct xw_tar_params {
 	const char *name;
 	struct xw_diag *diag;
 	uint64_t total;
-	bool compressed, drain;
+	bool compressed, drain, verified;
 };
 
 /* Owns in, also on failure. */

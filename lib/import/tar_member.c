@@ -429,10 +429,13 @@ static void reset_member(struct xw_tar *t)
 /* The input ended where a header may be. */
 static int input_ended(struct xw_tar *t, bool zero)
 {
+	const uint64_t pos = xw_input_pos(t->in);
+
+	/* umoci never writes the mark; an empty layer is worth a look all the same */
 	if (!zero)
-		xw_log(t->src.diag, XW_LOG_WARN,
+		xw_log(t->src.diag, t->verified && pos ? XW_LOG_INFO : XW_LOG_WARN,
 		       "%s: byte %llu: the end-of-archive mark is missing", t->src.name,
-		       (unsigned long long)xw_input_pos(t->in));
+		       (unsigned long long)pos);
 	return 0;
 }
 

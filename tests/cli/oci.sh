@@ -165,6 +165,17 @@ for name in empty-plain empty-gzip; do
 	is "  of which is said so" grep -q "layer 2 of 2 .*end-of-archive mark is missing" .err
 done
 rm -f i
+make -d unmarked i
+works "a layer that ends without the end-of-archive mark"
+equal "  its digest is verified: no warning" "$(cat .err)" ""
+for name in docker://debian:12 docker-daemon:debian containers-storage:debian; do
+	mkfs -d $name j
+	fails 1 "$name: no such file; .*skopeo copy $name oci:PATH" "$name"
+done
+mkdir -p plain && mkfs -q --platform linux/arm64 -d plain j
+is "--platform, and no container image: a warning" grep -q "warning: --platform: no source is a container image" .err
+rm -f j
+rm -f i
 make -d attributes i
 equal "extended attributes of a directory are those of its highest layer" \
 	"$("$DEBUGFS" -R 'ea_list /dir' i 2>&1 | grep -o 'user\.[a-z]*' | xargs)" user.two
@@ -188,4 +199,4 @@ is "  and changes nothing" cmp i was
 import -q i l1.tar platforms --platform linux/amd64/v1/x
 fails 2 'is not OS/ARCH' "  a wrong platform"
 clean i "  e2fsck"
-done_testing 154
+done_testing 160

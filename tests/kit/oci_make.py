@@ -406,6 +406,12 @@ class Maker:
         for pack in ("", "gzip"):
             self.one("empty-" + (pack or "plain"), layers=[self.layers[0], b""], pack=pack)
 
+    def unmarked(self):
+        """Layers as umoci writes them: without the two blocks of zeros at the end."""
+        layer = Layer()
+        layer.add("file", data=b"x" * 100)
+        self.one("unmarked", layers=[self.layers[0], layer.end()[:1024]])
+
     def attributes(self):
         """An upper layer's directory: its extended attributes are all that it has."""
         lower, upper = Layer(), Layer()
@@ -533,7 +539,7 @@ class Maker:
 def main():
     os.makedirs(sys.argv[1], exist_ok=True)
     m = Maker(sys.argv[1])
-    for make in (m.compressions, m.platforms, m.references, m.archives, m.aufs, m.empty, m.attributes, m.damaged, m.strange):
+    for make in (m.compressions, m.platforms, m.references, m.archives, m.aufs, m.empty, m.unmarked, m.attributes, m.damaged, m.strange):
         make()
     for name, lines in (("good.txt", m.good), ("bad.txt", m.bad)):
         with open(os.path.join(sys.argv[1], name), "w") as f:
