@@ -36,10 +36,13 @@ static int take(void *arg, struct xw_line *l)
 		return xw_line_fail(l, "must be two words, OLD NEW");
 	colon = strchr(words[1], ':');
 	if (!number_of(r, words[0], &p.from))
-		return xw_line_fail(l, "OLD is no name that this machine knows, nor +NUMBER");
+		return xw_line_fail(l, "unknown name '%.80s' (numbers are written +NUMBER)",
+				    words[0]);
 	if (colon ? !xw_line_u32(colon + 1, &p.to) : !number_of(r, words[1], &p.to))
-		return xw_line_fail(l, "NEW is no name that this machine knows, nor +NUMBER, nor "
-				       "NAME:NUMBER");
+		return xw_line_fail(l,
+				    "unknown name '%.80s' (numbers are written +NUMBER or "
+				    "NAME:NUMBER)",
+				    words[1]);
 	for (size_t i = 0; i < r->m->v.n; i++) /* the first one is valid, as in tar */
 		if (r->m->v.v[i].from == p.from)
 			return 0;

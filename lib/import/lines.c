@@ -5,13 +5,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-int xw_line_fail(const struct xw_line *l, const char *why)
+int xw_line_fail(const struct xw_line *l, const char *fmt, ...)
 {
+	char why[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
 	return xw_fail(l->diag, XW_ERR_USAGE, "%s: %s: line %lu: %s", l->option, l->file, l->number,
 		       why);
 }

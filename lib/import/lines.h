@@ -17,7 +17,8 @@ struct xw_line {
 int xw_lines_read(const char *option, const char *file, struct xw_diag *diag,
 		  int (*each)(void *arg, struct xw_line *line), void *arg);
 /* XW_ERR_USAGE with option, file and number. */
-int xw_line_fail(const struct xw_line *l, const char *why);
+int xw_line_fail(const struct xw_line *l, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Split at white space, into at most max words; returns their number, max + 1 if there are more. */
 size_t xw_line_words(struct xw_line *l, char **words, size_t max);
 /* A decimal number without sign. */

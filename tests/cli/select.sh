@@ -168,6 +168,8 @@ for bad in bad1 bad2 bad3; do
 	[ $RC != 2 ] || grep -c "$bad: line 1: " .err
 done >refused
 equal "  what is no table is refused, with the line" "$(cat refused | tr '\n' ' ')" "1 1 1 "
+mkfs -q --owner-map bad3 -d t bad.img
+fails 2 "bad3: line 1: unknown name '5' .numbers are written .NUMBER." "  and a name that nobody has is named"
 
 # ---- --ignore-unreadable ----
 
@@ -232,4 +234,4 @@ for how in gzip:gz zstd:zst xz:xz bzip2:bz2; do
 	[ $RC = 0 ] && [ ! -s .err ] && [ "$(names i.img | wc -l)" = 12 ] || echo "$how: $RC $(cat .err)"
 done >padded
 equal "zeros behind compressed data are padding" "$(cat padded)" ""
-done_testing 42
+done_testing 43
