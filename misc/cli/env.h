@@ -28,6 +28,8 @@ const char *cli_mke2fs_sector(bool physical);
 struct cli_line;
 bool cli_undo_file(const struct cli_line *l, const char *tool, const char *image,
 		   const char **value, char **made);
+/* The command that restores an undo file: e2undo for a tool called by a stock name. */
+const char *cli_undo_tool(void);
 
 /*
  * Open descriptors 0 to 2 if the caller closed them: otherwise the next file opened, the image,

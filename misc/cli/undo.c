@@ -4,6 +4,7 @@
 
 #include "cli/env.h"
 #include "cli/options.h"
+#include "cli/stock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,4 +39,9 @@ bool cli_undo_file(const struct cli_line *l, const char *tool, const char *image
 	}
 	*value = *made;
 	return true;
+}
+
+const char *cli_undo_tool(void)
+{
+	return cli_stock_name() ? "e2undo" : "xw-undo";
 }

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli/account.h"
+#include "cli/env.h"
 #include "cli/human.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
@@ -66,10 +67,10 @@ static void print_growth(FILE *out, const struct xw_mkfs_result *r)
 {
 	const bool few = r->inodes_per_group * MANY_BYTES_PER_INODE < r->group_bytes;
 
-	cli_row(out, "grows", "to %s, %s with each %s%s%s%s", cli_size(r->growth_bytes).s,
+	cli_row(out, "grows", "up to %s, with %s per %s%s%s%s", cli_size(r->growth_bytes).s,
 		cli_plural(r->inodes_per_group, "inode", "inodes").s, cli_size(r->group_bytes).s,
-		r->journal_blocks ? "" : ", without a journal", few ? ", few for small files" : "",
-		few ? " (--grow-to SIZE)" : "");
+		few ? " (few for small files)" : "", r->journal_blocks ? "" : ", without a journal",
+		few ? "; see --grow-to" : "");
 }
 
 static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned verbose)
@@ -125,7 +126,7 @@ void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_
 		cli_style(out, CLI_PLAIN), args->dry_run ? "planned" : "UUID ",
 		args->dry_run ? "" : cli_uuid(r->uuid).s);
 	if (args->undo_file && !args->dry_run)
-		cli_row(out, "undo", "e2undo %s %s", args->undo_file, args->image);
+		cli_row(out, "undo", "%s %s %s", cli_undo_tool(), args->undo_file, args->image);
 	if (!r->inodes) {
 		print_journal(out, r);
 		return;

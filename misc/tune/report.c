@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "base/json.h"
+#include "cli/env.h"
 #include "cli/human.h"
 #include "show/show.h"
 #include "tune/tool.h"
@@ -90,6 +91,9 @@ void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_
 	print_counts(out, &args->want, &r->after);
 	print_extended(out, args);
 	print_features(out, r);
+	if (args->opts.undo_file)
+		fprintf(out, "This can be undone using the command:\n    %s %s %s\n",
+			cli_undo_tool(), args->opts.undo_file, args->image);
 }
 
 /* End the object, print and free it. */

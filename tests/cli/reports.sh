@@ -46,7 +46,7 @@ img  UUID 01234567-89ab-cdef-0123-456789abcdef
   data        0 B in 0 extents for 0 files
   inline      4 files and directories in inodes
   metadata    594 KiB; journal 1 MiB
-  grows       to 8.00 GiB, 2,048 inodes with each 8 MiB
+  grows       up to 8.00 GiB, with 2,048 inodes per 8 MiB
   directories 13 blocks, 0 with an index
   written     written
   bad         2 blocks

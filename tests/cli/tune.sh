@@ -86,7 +86,11 @@ cp --sparse=always img self
 tune -z self -L x self
 fails 1 "-z self: is the image itself" "an undo file that is the image"
 is "  the image is as it was" cmp img self
-rm -f self
+tune -z undo -L other self
+equal "-z: the command that undoes it is printed" "$(sed -n 's/^    //p' .out)" "xw-undo undo self"
+is "  and does so" "$BIN/xw-undo" -q undo self
+is "  byte for byte" cmp img self
+rm -f self undo
 tune -L x nowhere
 fails 1 "nowhere" "an image that is not there"
 head -c 65536 /dev/zero >zeros
@@ -306,4 +310,4 @@ tune --version
 is "--version" grep -q '^xw-tune (extwright) ' .out
 tune --help
 is "--help" grep -q '^Usage: xw-tune' .out
-done_testing 319
+done_testing 322

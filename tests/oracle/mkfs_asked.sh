@@ -103,10 +103,10 @@ refuses "--grow-to beyond numbers of 32 bits" 2 "5368709120 blocks need the feat
 mkfs --grow-to 12 -d tree img
 refuses "--grow-to 12" 2 "must be bytes"
 mkfs -v -d tree img
-is "-v says that it grows badly" grep -q "few for small files (--grow-to SIZE)" .out
+is "-v says that it grows badly" grep -q "(few for small files).*; see --grow-to" .out
 rm -f img
 mkfs -v --grow-to 10G -d tree img
-is "  and with --grow-to that it does not" grep -Eq "grows +to 512 GiB, 8,192 inodes with each 128 MiB$" .out
+is "  and with --grow-to that it does not" grep -Eq "grows +up to 512 GiB, with 8,192 inodes per 128 MiB$" .out
 is "without it there are fewer" test "$(field 'Inode count' plain)" -lt 65536
 mkfs --grow-ratio 12 -d tree img
 refuses "--grow-ratio 12" 2 "must be 1024 to"

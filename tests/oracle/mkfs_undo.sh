@@ -28,7 +28,7 @@ undone() {
 	cp --sparse=always img same
 	mkfs -F -z u "$@"
 	works "-z u $*"
-	equal "  says how it is undone" "$(grep -c "e2undo u img" .out)" 1
+	equal "  says how it is undone" "$(grep -c "xw-undo u img" .out)" 1
 	is "  for the owner only" test "$(stat -c %a u)" = 600
 	is "  e2undo" e2undo u img
 	truncate -s "$(stat -c %s same)" img
