@@ -8,7 +8,7 @@ check=$XW_SRC/build-aux/json-check
 [ -e "$check" ] || skip_all "no build-aux/json-check here"
 
 # ---- the checker itself ----
-for name in common mkfs import export dump freefrag tune age debugfs fsck; do
+for name in common mkfs import export dump freefrag tune age debugfs fsck undo; do
 	file=$schema/xw-$name.json
 	[ "$name" != common ] || file=$schema/common.json
 	is "$(basename "$file") names its draft" grep -q '^ "$schema": "https://json-schema.org/draft/2020-12/schema",$' "$file"
@@ -69,6 +69,10 @@ fits xw-tune -l img
 fits xw-tune -O ^has_journal img
 fits xw-tune -f -E clear_pending img
 fits xw-tune -m x img
+fits xw-tune -z undo -L undone img
+fits xw-undo -n undo img
+fits xw-undo undo img
+fits xw-undo undo
 fits xw-age --measure img
 fits xw-age --profile pazdera --files 20 --until util=50% img
 fits xw-age --profile geriatrix:agrawal --ops 200 img
@@ -93,4 +97,4 @@ is "xw-mkfs where the host is full says why" grep -q '^{"error":".*"}$' .out
 for tool in said/*; do
 	is "$(find "$tool" -type f | wc -l) runs of ${tool#said/}" python3 "$check" "$schema/${tool#said/}.json" "$tool"/*
 done
-done_testing 30
+done_testing 32
