@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "base/same.h"
+#include "base/write.h"
 #include "session/edit.h"
 #include "disk/indirect.h"
 #include "import/devtable.h"
@@ -333,20 +334,6 @@ static int keep_config(struct xw_mkfs *m, const struct xw_source *s)
 	return 0;
 }
 
-/* errno, or 0. */
-static int write_all(int fd, const char *p, size_t len)
-{
-	while (len) {
-		const ssize_t n = write(fd, p, len);
-
-		if (n < 0 && errno != EINTR)
-			return errno;
-		p += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 int xw_run_oci_config_check(struct xw_mkfs *m, const char *path)
 {
 	const char *file = m->oci_config_file;
@@ -376,7 +363,7 @@ int xw_run_oci_config(struct xw_mkfs *m)
 		return xw_fail(&m->diag, XW_ERR_INPUT,
 			       "--oci-config: no source is a container image");
 	fd = open(m->oci_config_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	err = fd < 0 ? errno : write_all(fd, m->oci_config, m->oci_config_len);
+	err = fd < 0 ? errno : xw_write_all(fd, m->oci_config, m->oci_config_len);
 	if (fd >= 0 && close(fd) && !err)
 		err = errno;
 	return err ? xw_fail_errno(&m->diag, err == ENOSPC ? XW_ERR_HOSTFULL : XW_ERR_IO, err,

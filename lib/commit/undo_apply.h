@@ -36,8 +36,8 @@ int xw_undo_match(struct xw_undo *u, struct xw_dev *dev);
 /* Called for each piece that was written: its blocks in the undo file and in the filesystem. */
 typedef void xw_undo_told(void *arg, uint32_t size, uint64_t from, uint64_t to);
 /*
- * Write everything back and flush. XW_ERR_INPUT, and nothing is written: a piece lies so far beyond
- * the end of dev that what was cut off there cannot be all of what is between.
+ * Write all saved blocks back and flush. XW_ERR_INPUT before anything is written if a block lies
+ * further beyond the end of dev than all saved blocks together reach.
  */
 int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_told *told, void *arg);
 void xw_undo_close(struct xw_undo *u); /* NULL: nothing */

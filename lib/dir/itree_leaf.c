@@ -72,10 +72,10 @@ static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_i
 }
 
 /*
- * The entries of a leaf have variable length, so searching visits entry by entry. Marks shorten
- * that: ascending offsets of some entries with their inodes, recorded while entries are passed.
- * They are at least this many bytes apart when set; deletions between them bring them closer, and
- * after too many insertions following marks are reset.
+ * Leaf entries have variable length, so a search walks them one by one. Marks shorten the walk:
+ * they hold the offset and inode of some entries, in ascending order, recorded during a walk.
+ * Returns the minimum distance between two marks in bytes, when they are set. Deletions may bring
+ * them closer; after too many insertions the marks behind are reset.
  */
 static uint32_t mark_distance(const struct xw_itree *t)
 {

@@ -179,8 +179,8 @@ static struct xw_feed *gunzip_lower(struct xw_feed *f)
 }
 
 /*
- * Does this begin with data of gzip, as far as it can be seen? isa-l accepts wrong checksums of
- * headers, and refuses right ones of long headers: those are libarchive's.
+ * True if the first n bytes look like a gzip header that isa-l handles. With FHCRC it accepts wrong
+ * header checksums and rejects correct ones of long headers, so libarchive reads those.
  */
 static bool try(struct inflate_state *z, const unsigned char *p, size_t n)
 {

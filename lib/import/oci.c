@@ -45,7 +45,7 @@ static int fail(struct oci *c, int code, const char *why)
 	return c->failed;
 }
 
-/* Does the blob begin as a tar archive, uncompressed? 1, 0 or XW_ERR_IO. */
+/* 1 if the blob starts with an uncompressed tar header, 0 if not, or XW_ERR_IO. */
 static int is_plain(struct oci *c)
 {
 	unsigned char head[XW_TAR_LOOK];

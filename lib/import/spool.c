@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/write.h"
+
 #define PIECE ((size_t)256 << 10)
 #define USUAL_DIR "/var/tmp"
 
@@ -29,21 +31,6 @@ static int open_nameless(const char *dir)
 	return fd;
 }
 
-static int write_all(int fd, const char *p, size_t len)
-{
-	while (len) {
-		const ssize_t n = write(fd, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno;
-		p += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int copy(struct xw_feed *f, int fd, const char *dir, const char *name, struct xw_diag *diag,
 		uint64_t *size)
 {
@@ -54,7 +41,7 @@ static int copy(struct xw_feed *f, int fd, const char *dir, const char *name, st
 	if (!buf)
 		return xw_fail_nomem(diag, "read buffers");
 	for (*size = 0; (n = xw_feed_read(f, buf, PIECE)) > 0 && !err; *size += (uint64_t)n)
-		err = write_all(fd, buf, (size_t)n);
+		err = xw_write_all(fd, buf, (size_t)n);
 	free(buf);
 	if (err)
 		return xw_fail_errno(diag, err == ENOSPC ? XW_ERR_HOSTFULL : XW_ERR_IO, err,

@@ -320,7 +320,7 @@ static uint64_t free_of_order(uint64_t word, unsigned order)
 	return f & order_mask[order];
 }
 
-/* Is an aligned block of 2^order free that does not end before `from`? */
+/* True if an aligned free block of 2^order ends after `from`. */
 static bool has_order(const uint64_t *w, uint32_t from, uint32_t nbits, unsigned order)
 {
 	const uint32_t n = (nbits + 63) / 64, step = order > WORD_ORDERS ? 1u << (order - 6) : 1;

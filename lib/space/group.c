@@ -431,7 +431,7 @@ bool xw_group_is_used(const struct xw_space *s, uint32_t g, uint32_t at, uint32_
 	return xw_group_next_free(s, g, at) >= at + n;
 }
 
-/* The largest buddy of a group in memory whose longest run is exact. */
+/* 1 + the largest buddy order of a group whose bitmap is in memory; gr->longest is exact. */
 static unsigned order1_of(const struct xw_space *s, const struct xw_group *gr)
 {
 	const struct xw_bitmap *bm = s->slots.v[gr->slot];

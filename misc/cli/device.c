@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds devices by what libblkid knows of them. */
+/* Find a block device by the UUID of its filesystem or journal, with libblkid. */
 #include "config.h"
 
 #include "cli/device.h"

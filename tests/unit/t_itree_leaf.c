@@ -60,7 +60,7 @@ static uint32_t dead(const struct xw_dir *d)
 	return sum;
 }
 
-/* What the device has: nodes as the format wants them, with the names expected[], by inode. */
+/* State of a walk over the nodes on the device, which must hold exactly the expected names. */
 struct found {
 	const char *(*expected)(xw_ino ino);
 	xw_ino last;
