@@ -75,7 +75,7 @@ struct xw_age_shares {
 	} row[XW_AGE_ROWS];
 };
 
-struct xw_age_result {
+struct xw_age_outcome {
 	struct xw_age_counts total; /* since the aging began */
 	/* By bytes, by depth, by thousandths of the oldest file's age. */
 	struct xw_age_shares sizes, depths, ages;
@@ -116,7 +116,7 @@ struct xw_age_opts {
 	unsigned jobs; /* 0: one per processor */
 	const struct xw_commit_watch *watch; /* as in xw_edit_opts */
 	/* Called after each commit; non-zero ends the run. May be NULL. */
-	int (*progress)(void *arg, const struct xw_age_result *r);
+	int (*progress)(void *arg, const struct xw_age_outcome *r);
 	void *arg;
 };
 
@@ -145,12 +145,12 @@ struct xw_age_measure {
  * report.
  * After a failure the image is what the last step made it.
  */
-int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,
-	       struct xw_age_result *res);
+int xw_age_image(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,
+		 struct xw_age_outcome *res);
 
 /* Measure an image, read-only. End with xw_age_measure_free() in any case. */
-int xw_age_measure(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,
-		   struct xw_age_measure *m);
+int xw_age_measure_image(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,
+			 struct xw_age_measure *m);
 void xw_age_measure_free(struct xw_age_measure *m);
 /*
  * Smith and Seltzer's layout score, and the same over the walk, in 1/10000; without joints: 10000.

@@ -268,7 +268,7 @@ static uint64_t age_distance(const struct geriatrix *g)
 	return sum;
 }
 
-static void geriatrix_shares(const void *state, struct xw_age_result *res)
+static void geriatrix_shares(const void *state, struct xw_age_outcome *res)
 {
 	const struct geriatrix *g = state;
 	uint64_t sizes[XW_AGE_ROWS] = {0}, depths[XW_AGE_ROWS] = {0}, end = g->live;

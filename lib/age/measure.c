@@ -295,8 +295,8 @@ int xw_age_measure_some(const char *path, const struct xw_age_opts *o, bool file
 	return measure(path, o, files, false, diag, m);
 }
 
-int xw_age_measure(const char *path, const struct xw_age_opts *o, struct xw_diag *diag,
-		   struct xw_age_measure *m)
+int xw_age_measure_image(const char *path, const struct xw_age_opts *o, struct xw_diag *diag,
+			 struct xw_age_measure *m)
 {
 	return measure(path, o, true, true, diag, m);
 }

@@ -321,8 +321,8 @@ static int check(const struct xw_age_opts *o, struct xw_diag *diag)
 	return 0;
 }
 
-int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,
-	       struct xw_age_result *res)
+int xw_age_image(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,
+		 struct xw_age_outcome *res)
 {
 	struct xw_age_opts o = *opts;
 	struct xw_age_run r = {
@@ -331,7 +331,7 @@ int xw_age_run(const char *path, const struct xw_age_opts *opts, struct xw_diag 
 
 	if (!o.dir)
 		o.dir = "age";
-	*res = (struct xw_age_result){.longest_free = UINT64_MAX};
+	*res = (struct xw_age_outcome){.longest_free = UINT64_MAX};
 	rc = check(&o, diag);
 	while (!rc && (!r.state.ended || r.state.writing)) {
 		rc = step(&r);

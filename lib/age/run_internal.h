@@ -21,7 +21,7 @@ struct xw_age_run {
 	const char *path;
 	const struct xw_age_opts *o;
 	struct xw_diag *diag;
-	struct xw_age_result *res;
+	struct xw_age_outcome *res;
 	struct xw_age_source src;
 	struct xw_age_state state;
 	struct xw_age_op op; /* have_op: the next one, not applied yet */

@@ -56,7 +56,7 @@ struct xw_age_source {
 	/* 1: *op is the next one; 0: end; or a failure. */
 	int (*next)(void *state, struct xw_age_op *op);
 	/* Requested and reached distributions; may be NULL. */
-	void (*shares)(const void *state, struct xw_age_result *res);
+	void (*shares)(const void *state, struct xw_age_outcome *res);
 	void (*close)(void *state);
 };
 

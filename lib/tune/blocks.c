@@ -73,7 +73,7 @@ static uint64_t journal_blocks(struct xw_update *u, xw_ino ino)
 	return in.size / u->img->block_size;
 }
 
-int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u)
+int xw_tune_journal_off(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
 	const xw_ino ino = sb->journal_inum;
@@ -103,7 +103,7 @@ static struct xw_geo geo_with(const struct xw_update *u, uint32_t compat)
 	return geo;
 }
 
-static int journal_size(struct xw_tune *t, struct xw_update *u, uint64_t *blocks,
+static int journal_size(struct xw_tune_run *t, struct xw_update *u, uint64_t *blocks,
 			uint32_t *fast_blocks)
 {
 	/* fast_commit may be set in the same run, after this */
@@ -126,7 +126,7 @@ static int journal_size(struct xw_tune *t, struct xw_update *u, uint64_t *blocks
 	return 0;
 }
 
-int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u)
+int xw_tune_journal_on(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
 	struct xw_binode node = {.ino = XW_INO_JOURNAL}, *n = &node;
@@ -163,7 +163,7 @@ int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u)
 int xw_tune_make_journal(struct xw_update *u)
 {
 	const struct xw_tune_want want = {0};
-	struct xw_tune t = {.want = &want, .diag = u->diag, .name = u->img->dev->name};
+	struct xw_tune_run t = {.want = &want, .diag = u->diag, .name = u->img->dev->name};
 
 	return xw_tune_journal_on(&t, u);
 }
@@ -213,7 +213,7 @@ int xw_tune_alloc_inode(struct xw_update *u, xw_ino *ino)
 	return rc ? xw_fail(u->diag, rc, "%s: no free inode", u->img->dev->name) : 0;
 }
 
-int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u)
+int xw_tune_orphan_on(struct xw_tune_run *t, struct xw_update *u)
 {
 	const struct xw_geo geo = geo_with(u, XW_COMPAT_ORPHAN_FILE);
 	const struct xw_mkfs_params params = {.orphan_blocks = t->want->orphan_blocks};
@@ -266,7 +266,7 @@ int xw_tune_mmp_off(struct xw_update *u)
 	return rc;
 }
 
-int xw_tune_mmp_on(struct xw_tune *t, struct xw_update *u)
+int xw_tune_mmp_on(struct xw_tune_run *t, struct xw_update *u)
 {
 	const struct xw_tune_want *w = t->want;
 	const bool given = w->set & XW_TUNE_MMP_INTERVAL && w->mmp_interval;

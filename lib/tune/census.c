@@ -29,7 +29,7 @@ static const char *needs(const struct xw_super *sb, const struct xw_super *to,
 	return NULL;
 }
 
-int xw_tune_census(struct xw_tune *t)
+int xw_tune_census(struct xw_tune_run *t)
 {
 	struct xw_inode_scan s = {0};
 	struct xw_image *img;

@@ -31,7 +31,7 @@
 #define IN_PLACE_MAX 64u
 
 struct job {
-	struct xw_tune *t;
+	struct xw_tune_run *t;
 	struct xw_update *u;
 	xw_ino ino;
 	struct xw_inode in;
@@ -215,7 +215,7 @@ static int decide(struct job *j)
 	return rebuild(j, false);
 }
 
-static int one(struct xw_tune *t, struct xw_update *u, xw_ino ino)
+static int one(struct xw_tune_run *t, struct xw_update *u, xw_ino ino)
 {
 	struct job j = {.t = t, .u = u, .ino = ino, .format = u->place.enc.dirfmt};
 	uint32_t flags;
@@ -242,7 +242,7 @@ static int one(struct xw_tune *t, struct xw_update *u, xw_ino ino)
 	return rc;
 }
 
-int xw_tune_dirs(struct xw_tune *t, struct xw_update *u)
+int xw_tune_dirs(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_inode_scan s;
 	const uint8_t *raw;

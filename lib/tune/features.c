@@ -73,47 +73,47 @@ int xw_tune_want_features(struct xw_tune_want *w, const char *list, struct xw_di
 
 /* ---- old and new features ---- */
 
-static bool old_ro(const struct xw_tune *t, uint32_t bit)
+static bool old_ro(const struct xw_tune_run *t, uint32_t bit)
 {
 	return t->sb.feature_ro_compat & bit;
 }
 
-static bool new_ro(const struct xw_tune *t, uint32_t bit)
+static bool new_ro(const struct xw_tune_run *t, uint32_t bit)
 {
 	return t->to.feature_ro_compat & bit;
 }
 
-static bool comes_compat(const struct xw_tune *t, uint32_t bit)
+static bool comes_compat(const struct xw_tune_run *t, uint32_t bit)
 {
 	return ~t->sb.feature_compat & t->to.feature_compat & bit;
 }
 
-static bool goes_compat(const struct xw_tune *t, uint32_t bit)
+static bool goes_compat(const struct xw_tune_run *t, uint32_t bit)
 {
 	return t->sb.feature_compat & ~t->to.feature_compat & bit;
 }
 
-static bool comes_incompat(const struct xw_tune *t, uint32_t bit)
+static bool comes_incompat(const struct xw_tune_run *t, uint32_t bit)
 {
 	return ~t->sb.feature_incompat & t->to.feature_incompat & bit;
 }
 
-static bool goes_incompat(const struct xw_tune *t, uint32_t bit)
+static bool goes_incompat(const struct xw_tune_run *t, uint32_t bit)
 {
 	return t->sb.feature_incompat & ~t->to.feature_incompat & bit;
 }
 
-static bool comes_ro(const struct xw_tune *t, uint32_t bit)
+static bool comes_ro(const struct xw_tune_run *t, uint32_t bit)
 {
 	return ~t->sb.feature_ro_compat & t->to.feature_ro_compat & bit;
 }
 
-static bool goes_ro(const struct xw_tune *t, uint32_t bit)
+static bool goes_ro(const struct xw_tune_run *t, uint32_t bit)
 {
 	return t->sb.feature_ro_compat & ~t->to.feature_ro_compat & bit;
 }
 
-static void apply(struct xw_tune *t)
+static void apply(struct xw_tune_run *t)
 {
 	const struct xw_tune_want *w = t->want;
 	struct xw_super *to = &t->to;
@@ -146,7 +146,7 @@ static unsigned quota_types(const struct xw_super *sb)
  * The feature quota is set as long as there is a type; project without its quota is cleared by
  * ^project.
  */
-static int imply_quota(struct xw_tune *t)
+static int imply_quota(struct xw_tune_run *t)
 {
 	const unsigned project = 1u << XW_QUOTA_PROJECT, was = quota_types(&t->sb);
 	unsigned now = was;
@@ -175,7 +175,7 @@ static int imply_quota(struct xw_tune *t)
 	return 0;
 }
 
-static int imply_checksums(struct xw_tune *t)
+static int imply_checksums(struct xw_tune_run *t)
 {
 	struct xw_super *to = &t->to;
 
@@ -200,7 +200,7 @@ static int imply_checksums(struct xw_tune *t)
 	return 0;
 }
 
-static void imply_names(struct xw_tune *t)
+static void imply_names(struct xw_tune_run *t)
 {
 	struct xw_super *to = &t->to;
 
@@ -216,7 +216,7 @@ static void imply_names(struct xw_tune *t)
 	}
 }
 
-static void imply_losses(struct xw_tune *t)
+static void imply_losses(struct xw_tune_run *t)
 {
 	struct xw_super *to = &t->to;
 
@@ -241,7 +241,7 @@ static bool external_journal(const struct xw_super *sb)
 	return sb->feature_compat & XW_COMPAT_HAS_JOURNAL && !sb->journal_inum;
 }
 
-static int check_journal(struct xw_tune *t)
+static int check_journal(struct xw_tune_run *t)
 {
 	const struct xw_super *sb = &t->sb;
 
@@ -263,7 +263,7 @@ static int check_journal(struct xw_tune *t)
 	return 0;
 }
 
-static int check_names(struct xw_tune *t)
+static int check_names(struct xw_tune_run *t)
 {
 	const struct xw_super *sb = &t->sb, *to = &t->to;
 
@@ -284,7 +284,7 @@ static int check_names(struct xw_tune *t)
 	return 0;
 }
 
-static int check_inode_size(struct xw_tune *t)
+static int check_inode_size(struct xw_tune_run *t)
 {
 	const uint32_t size = t->want->inode_size, most = xw_super_block_size(&t->sb);
 
@@ -305,7 +305,7 @@ static int check_inode_size(struct xw_tune *t)
 	return 0;
 }
 
-static int check(struct xw_tune *t)
+static int check(struct xw_tune_run *t)
 {
 	const struct xw_super *sb = &t->sb;
 	int rc = check_journal(t);
@@ -344,7 +344,7 @@ static int check(struct xw_tune *t)
 /* ---- steps ---- */
 
 /* Do checksums change, or data next to them? */
-static bool needs_sweep(const struct xw_tune *t)
+static bool needs_sweep(const struct xw_tune_run *t)
 {
 	const bool seed = xw_super_csum_seed(&t->sb) != xw_super_csum_seed(&t->to);
 	const bool uuid = memcmp(t->sb.uuid, t->to.uuid, sizeof(t->sb.uuid)) != 0;
@@ -358,7 +358,7 @@ static bool needs_sweep(const struct xw_tune *t)
 	return seed && (xw_super_has_csum(&t->to) || t->sb.feature_incompat & XW_INCOMPAT_EA_INODE);
 }
 
-static unsigned itree_work(const struct xw_tune *t)
+static unsigned itree_work(const struct xw_tune_run *t)
 {
 	/* The pointer to a tree moves with metadata_csum; trees contain file types. */
 	const bool rebuild =
@@ -376,13 +376,13 @@ static unsigned itree_work(const struct xw_tune *t)
  * On request, directories are indexed even if the feature is set already: mke2fs -d sets it and
  * leaves them linear. A tree needs an index.
  */
-static bool wants_indexes(const struct xw_tune *t)
+static bool wants_indexes(const struct xw_tune_run *t)
 {
 	return t->to.feature_compat & XW_COMPAT_DIR_INDEX &&
 	       (t->want->on.w[XW_FW_COMPAT] & XW_COMPAT_DIR_INDEX || comes_ro(t, XW_RO_ITREE));
 }
 
-static unsigned space_work(const struct xw_tune *t)
+static unsigned space_work(const struct xw_tune_run *t)
 {
 	const struct {
 		bool is;
@@ -413,7 +413,7 @@ static unsigned space_work(const struct xw_tune *t)
 	return work;
 }
 
-int xw_tune_plan(struct xw_tune *t)
+int xw_tune_plan(struct xw_tune_run *t)
 {
 	int rc;
 

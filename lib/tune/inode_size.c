@@ -25,7 +25,7 @@
 #include "tune/tune_internal.h"
 
 struct tables {
-	struct xw_tune *t;
+	struct xw_tune_run *t;
 	struct xw_update *u;
 	struct xw_image *img;
 	uint64_t n; /* blocks of a new table */
@@ -278,7 +278,7 @@ static int place_all(struct tables *s)
 	return rc;
 }
 
-int xw_tune_place_tables(struct xw_tune *t, struct xw_update *u)
+int xw_tune_place_tables(struct xw_tune_run *t, struct xw_update *u)
 {
 	const struct xw_super *sb = &u->img->sb;
 	struct tables s = {
@@ -311,7 +311,7 @@ int xw_tune_place_tables(struct xw_tune *t, struct xw_update *u)
 /* ---- records ---- */
 
 struct mover {
-	struct xw_tune *t;
+	struct xw_tune_run *t;
 	struct xw_image *img; /* with the old tables */
 	struct xw_super to;
 	uint64_t n; /* blocks of a new table */
@@ -391,7 +391,7 @@ static int move_table(struct mover *m, uint64_t group)
 	return rc ? rc : put_group(m, group, &gd);
 }
 
-int xw_tune_move_tables(struct xw_tune *t)
+int xw_tune_move_tables(struct xw_tune_run *t)
 {
 	struct mover m = {.t = t};
 	int rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &m.img);

@@ -33,7 +33,7 @@ static int check_file(struct xw_update *u, int type, xw_ino ino)
 					 NULL);
 }
 
-int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u)
+int xw_tune_quota_off(struct xw_tune_run *t, struct xw_update *u)
 {
 	int rc = 0;
 
@@ -54,7 +54,7 @@ int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u)
 }
 
 /* Create an empty file for each new type: existing usage is added as if it were new. */
-static int make_quota_files(struct xw_tune *t, struct xw_update *u)
+static int make_quota_files(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_quota_file files[XW_QUOTA_TYPES] = {0};
 	int rc = xw_quota_place(&u->place, files, t->quota_on);
@@ -117,7 +117,7 @@ static int charge_all(struct xw_update *u)
 	return rc;
 }
 
-int xw_tune_quota_on(struct xw_tune *t, struct xw_update *u)
+int xw_tune_quota_on(struct xw_tune_run *t, struct xw_update *u)
 {
 	const unsigned old = u->quota_types;
 	int rc = make_quota_files(t, u);

@@ -17,7 +17,7 @@
 #include "read/image.h"
 #include "tune/tune_internal.h"
 
-int xw_tune_get_super(struct xw_tune *t, struct xw_super *sb)
+int xw_tune_get_super(struct xw_tune_run *t, struct xw_super *sb)
 {
 	struct xw_dev *dev = xw_edit_dev(t->edit);
 	uint8_t buf[XW_SUPER_SIZE];
@@ -40,7 +40,7 @@ int xw_tune_get_super(struct xw_tune *t, struct xw_super *sb)
 	return 0;
 }
 
-int xw_tune_put_super(struct xw_tune *t, const struct xw_super *sb)
+int xw_tune_put_super(struct xw_tune_run *t, const struct xw_super *sb)
 {
 	uint8_t buf[XW_SUPER_SIZE];
 
@@ -50,7 +50,7 @@ int xw_tune_put_super(struct xw_tune *t, const struct xw_super *sb)
 
 /* ---- fields ---- */
 
-static int reserve(struct xw_tune *t, struct xw_super *sb)
+static int reserve(struct xw_tune_run *t, struct xw_super *sb)
 {
 	const struct xw_tune_want *w = t->want;
 
@@ -68,7 +68,7 @@ static int reserve(struct xw_tune *t, struct xw_super *sb)
 }
 
 /* Mark the filesystem as not in use, whatever the block contains. */
-static int clear_mmp(struct xw_tune *t, const struct xw_super *sb)
+static int clear_mmp(struct xw_tune_run *t, const struct xw_super *sb)
 {
 	const uint32_t bs = xw_super_block_size(sb);
 	auto_free uint8_t *buf = malloc(bs);
@@ -121,7 +121,7 @@ static void set_numbers(const struct xw_tune_want *w, struct xw_super *sb)
 		sb->mmp_interval = w->mmp_interval ? w->mmp_interval : (uint16_t)XW_MMP_INTERVAL;
 }
 
-int xw_tune_fields(struct xw_tune *t, struct xw_super *sb)
+int xw_tune_fields(struct xw_tune_run *t, struct xw_super *sb)
 {
 	const struct xw_tune_want *w = t->want;
 	int rc = reserve(t, sb);
@@ -256,7 +256,7 @@ int xw_tune_copies(struct xw_image *img, bool descs)
 	return rc;
 }
 
-int xw_tune_put_copies(struct xw_tune *t, const struct xw_super *sb)
+int xw_tune_put_copies(struct xw_tune_run *t, const struct xw_super *sb)
 {
 	const bool descs = t->work & XW_TUNE_DEEP;
 	struct xw_image *img;

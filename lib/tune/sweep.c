@@ -316,7 +316,7 @@ static int sweep(struct xw_sweep *s)
 	return rc;
 }
 
-int xw_tune_sweep(struct xw_tune *t)
+int xw_tune_sweep(struct xw_tune_run *t)
 {
 	struct xw_sweep s = {
 		.t = t,

@@ -13,7 +13,7 @@ struct xw_tune_value {
 };
 
 struct xw_sweep {
-	struct xw_tune *t;
+	struct xw_tune_run *t;
 	struct xw_image *img; /* the old state */
 	const struct xw_super *to; /* the new one */
 	uint32_t seed; /* of the new checksums */

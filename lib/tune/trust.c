@@ -27,14 +27,14 @@
 	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_VERITY | \
 	 XW_RO_ORPHAN_PRESENT)
 
-static int invalid(struct xw_tune *t, const char *field, uint64_t value)
+static int invalid(struct xw_tune_run *t, const char *field, uint64_t value)
 {
 	return xw_tune_refuse(t, XW_ERR_CORRUPT,
 			      "damaged superblock: %s is %" PRIu64 "; run xw-fsck -f", field,
 			      value);
 }
 
-static int check_clusters(struct xw_tune *t, const struct xw_super *sb)
+static int check_clusters(struct xw_tune_run *t, const struct xw_super *sb)
 {
 	const bool bigalloc = sb->feature_ro_compat & XW_RO_BIGALLOC;
 	const uint32_t first = sb->log_block_size || bigalloc ? 0 : 1;
@@ -51,7 +51,7 @@ static int check_clusters(struct xw_tune *t, const struct xw_super *sb)
 	return 0;
 }
 
-static int check_numbers(struct xw_tune *t, const struct xw_super *sb)
+static int check_numbers(struct xw_tune_run *t, const struct xw_super *sb)
 {
 	const uint32_t bs = xw_super_block_size(sb);
 	const uint64_t groups = xw_super_groups(sb), per = bs / xw_super_desc_size(sb);
@@ -136,7 +136,7 @@ bool xw_tune_backup(struct xw_image *img, uint64_t group, struct xw_super *out)
 }
 
 /* A backup with another UUID belongs to an earlier filesystem. */
-static int check_backups(struct xw_tune *t, struct xw_image *img)
+static int check_backups(struct xw_tune_run *t, struct xw_image *img)
 {
 	const char *field = NULL;
 	struct xw_super other;
@@ -169,7 +169,7 @@ static int check_backups(struct xw_tune *t, struct xw_image *img)
 			      field, at);
 }
 
-int xw_tune_trust(struct xw_tune *t)
+int xw_tune_trust(struct xw_tune_run *t)
 {
 	struct xw_image *img;
 	int rc = check_numbers(t, &t->sb);

@@ -26,7 +26,7 @@
 #include "edit/dir.h"
 #include "fastcommit/fastcommit.h"
 
-int xw_tune_refuse(struct xw_tune *t, int code, const char *fmt, ...)
+int xw_tune_refuse(struct xw_tune_run *t, int code, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -39,7 +39,7 @@ int xw_tune_refuse(struct xw_tune *t, int code, const char *fmt, ...)
 
 /* ---- steps on an update ---- */
 
-static int before(struct xw_tune *t, struct xw_update *u)
+static int before(struct xw_tune_run *t, struct xw_update *u)
 {
 	int rc = 0;
 
@@ -68,13 +68,14 @@ static int before(struct xw_tune *t, struct xw_update *u)
 	return rc;
 }
 
-static int build_itrees(struct xw_tune *t, struct xw_update *u)
+static int build_itrees(struct xw_tune_run *t, struct xw_update *u)
 {
 	return xw_update_itree_build(u, &t->res->itrees_built);
 }
 
 /* Open an update on the edit, let `step` make changes, and write them to the edit's device. */
-static int with_update(struct xw_tune *t, int (*step)(struct xw_tune *t, struct xw_update *u))
+static int with_update(struct xw_tune_run *t,
+		       int (*step)(struct xw_tune_run *t, struct xw_update *u))
 {
 	const struct xw_update_opts o = {
 		.now = t->opts->now,
@@ -96,7 +97,7 @@ static int with_update(struct xw_tune *t, int (*step)(struct xw_tune *t, struct 
 	return rc ? rc : xw_tune_get_super(t, &t->sb);
 }
 
-static int all_steps(struct xw_tune *t)
+static int all_steps(struct xw_tune_run *t)
 {
 	int rc = 0;
 
@@ -123,7 +124,7 @@ static int all_steps(struct xw_tune *t)
  * Changes beyond the superblock need a consistent image. The feature read-only is no obstacle for
  * this tool: it is cleared meanwhile.
  */
-static int prepare(struct xw_tune *t)
+static int prepare(struct xw_tune_run *t)
 {
 	struct xw_super sb = t->sb;
 
@@ -140,7 +141,7 @@ static int prepare(struct xw_tune *t)
 	return xw_tune_put_super(t, &sb);
 }
 
-static int finish(struct xw_tune *t)
+static int finish(struct xw_tune_run *t)
 {
 	struct xw_super sb = t->sb;
 	int rc;
@@ -162,7 +163,7 @@ static int finish(struct xw_tune *t)
 	return rc;
 }
 
-static int run(struct xw_tune *t)
+static int run(struct xw_tune_run *t)
 {
 	int rc = xw_tune_get_super(t, &t->sb);
 
@@ -187,11 +188,10 @@ static int run(struct xw_tune *t)
 	return rc ? rc : xw_edit_commit(t->edit, &t->res->commit);
 }
 
-int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
-		     const struct xw_tune_want *want, struct xw_diag *diag,
-		     struct xw_tune_result *res)
+int xw_tune_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
+		 const struct xw_tune_want *want, struct xw_diag *diag, struct xw_tune_outcome *res)
 {
-	struct xw_tune t = {
+	struct xw_tune_run t = {
 		.opts = opts,
 		.want = want,
 		.diag = diag,
@@ -201,15 +201,16 @@ int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
 	};
 	int rc;
 
-	*res = (struct xw_tune_result){0};
+	*res = (struct xw_tune_outcome){0};
 	rc = run(&t);
 	free(t.tables);
 	xw_edit_end(t.edit);
 	return rc;
 }
 
-int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct xw_tune_want *want,
-		struct xw_diag *diag, struct xw_tune_result *res)
+int xw_tune_image(const char *path, const struct xw_tune_opts *opts,
+		  const struct xw_tune_want *want, struct xw_diag *diag,
+		  struct xw_tune_outcome *res)
 {
 	const struct xw_edit_opts eo = {
 		.redo_file = opts->redo_file,
@@ -225,5 +226,5 @@ int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct 
 	struct xw_edit *e;
 	int rc = xw_edit_begin(path, &eo, diag, &e);
 
-	return rc ? rc : xw_tune_run_edit(e, opts, want, diag, res);
+	return rc ? rc : xw_tune_edit(e, opts, want, diag, res);
 }

@@ -5,7 +5,7 @@
  *
  *	xw_tune_want_features(&want, "^has_journal,itree", &diag)
  *	want.set |= XW_TUNE_LABEL; ...
- *	xw_tune_run(path, &opts, &want, &diag, &result)
+ *	xw_tune_image(path, &opts, &want, &diag, &result)
  *
  * The image is recovered first, as with every change (session/edit.h).
  */
@@ -78,7 +78,7 @@ struct xw_tune_opts {
 	unsigned jobs; /* 0 = processors */
 };
 
-struct xw_tune_result {
+struct xw_tune_outcome {
 	struct xw_super before, after;
 	uint64_t itrees_built, itrees_dropped;
 	uint64_t directories_rebuilt, indexes_dropped;
@@ -99,12 +99,13 @@ int xw_tune_want_features(struct xw_tune_want *w, const char *list, struct xw_di
  * otherwise; XW_ERR_NOSPC, XW_ERR_CORRUPT, XW_ERR_CHECKSUM and errors of opening. After any of them
  * the image is unchanged. *res is valid after success.
  */
-int xw_tune_run(const char *path, const struct xw_tune_opts *opts, const struct xw_tune_want *want,
-		struct xw_diag *diag, struct xw_tune_result *res);
+int xw_tune_image(const char *path, const struct xw_tune_opts *opts,
+		  const struct xw_tune_want *want, struct xw_diag *diag,
+		  struct xw_tune_outcome *res);
 /* The same for an edit, which is ended in any case. */
-int xw_tune_run_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
-		     const struct xw_tune_want *want, struct xw_diag *diag,
-		     struct xw_tune_result *res);
+int xw_tune_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
+		 const struct xw_tune_want *want, struct xw_diag *diag,
+		 struct xw_tune_outcome *res);
 
 enum xw_tune_pending {
 	XW_TUNE_NOT_PENDING,

@@ -36,7 +36,7 @@
 /* More than the superblock changes. */
 #define XW_TUNE_DEEP (XW_TUNE_BEFORE | XW_TUNE_DO_INODES | XW_TUNE_DO_SWEEP | XW_TUNE_BEHIND)
 
-struct xw_tune {
+struct xw_tune_run {
 	const struct xw_tune_opts *opts;
 	const struct xw_tune_want *want;
 	struct xw_diag *diag;
@@ -47,7 +47,7 @@ struct xw_tune {
 	unsigned work; /* XW_TUNE_DO_* */
 	unsigned quota_on, quota_off; /* types to be added, removed */
 	xw_blk *tables; /* larger inodes: where each group's table is to be */
-	struct xw_tune_result *res;
+	struct xw_tune_outcome *res;
 };
 
 /* Do descriptors record what was never used? */
@@ -66,33 +66,33 @@ static inline uint64_t xw_tune_desc_blocks(const struct xw_image *img)
 	return xw_div_up(img->groups, img->block_size / img->desc_size);
 }
 
-int xw_tune_refuse(struct xw_tune *t, int code, const char *fmt, ...)
+int xw_tune_refuse(struct xw_tune_run *t, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
  * features.c: compares wanted and existing features: sets features and identity of t->to, and
  * t->work.
  */
-int xw_tune_plan(struct xw_tune *t);
+int xw_tune_plan(struct xw_tune_run *t);
 /* census.c: are the features to be cleared in use? */
-int xw_tune_census(struct xw_tune *t);
+int xw_tune_census(struct xw_tune_run *t);
 
 /* trust.c: XW_ERR_CORRUPT if t->sb must not be copied over its backups. */
-int xw_tune_trust(struct xw_tune *t);
+int xw_tune_trust(struct xw_tune_run *t);
 /* Does that group have a valid superblock? */
 bool xw_tune_backup(struct xw_image *img, uint64_t group, struct xw_super *out);
 
 /* super.c */
-int xw_tune_get_super(struct xw_tune *t, struct xw_super *sb);
+int xw_tune_get_super(struct xw_tune_run *t, struct xw_super *sb);
 /* Only the primary. */
-int xw_tune_put_super(struct xw_tune *t, const struct xw_super *sb);
+int xw_tune_put_super(struct xw_tune_run *t, const struct xw_super *sb);
 /* The independent fields. */
-int xw_tune_fields(struct xw_tune *t, struct xw_super *sb);
+int xw_tune_fields(struct xw_tune_run *t, struct xw_super *sb);
 /* sb and its copies, and the copies of the descriptors. */
-int xw_tune_put_copies(struct xw_tune *t, const struct xw_super *sb);
+int xw_tune_put_copies(struct xw_tune_run *t, const struct xw_super *sb);
 
 /* dirs.c: all directories, one at a time. */
-int xw_tune_dirs(struct xw_tune *t, struct xw_update *u);
+int xw_tune_dirs(struct xw_tune_run *t, struct xw_update *u);
 
 /* blocks.c: features that own blocks. */
 /*
@@ -103,24 +103,24 @@ int xw_tune_drop_inode(struct xw_update *u, xw_ino ino);
 /* Write the record of an inode from a node of the model. */
 int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n);
 int xw_tune_alloc_inode(struct xw_update *u, xw_ino *ino);
-int xw_tune_journal_off(struct xw_tune *t, struct xw_update *u);
-int xw_tune_journal_on(struct xw_tune *t, struct xw_update *u);
+int xw_tune_journal_off(struct xw_tune_run *t, struct xw_update *u);
+int xw_tune_journal_on(struct xw_tune_run *t, struct xw_update *u);
 int xw_tune_orphan_off(struct xw_update *u);
-int xw_tune_orphan_on(struct xw_tune *t, struct xw_update *u);
+int xw_tune_orphan_on(struct xw_tune_run *t, struct xw_update *u);
 int xw_tune_mmp_off(struct xw_update *u);
-int xw_tune_mmp_on(struct xw_tune *t, struct xw_update *u);
+int xw_tune_mmp_on(struct xw_tune_run *t, struct xw_update *u);
 int xw_tune_resize_off(struct xw_update *u);
 int xw_tune_sparse(struct xw_update *u);
 
 /* quota.c */
-int xw_tune_quota_off(struct xw_tune *t, struct xw_update *u);
-int xw_tune_quota_on(struct xw_tune *t, struct xw_update *u);
+int xw_tune_quota_off(struct xw_tune_run *t, struct xw_update *u);
+int xw_tune_quota_on(struct xw_tune_run *t, struct xw_update *u);
 
 /* inode_size.c: places for larger inode tables; then, behind that update, the records into them. */
-int xw_tune_place_tables(struct xw_tune *t, struct xw_update *u);
-int xw_tune_move_tables(struct xw_tune *t);
+int xw_tune_place_tables(struct xw_tune_run *t, struct xw_update *u);
+int xw_tune_move_tables(struct xw_tune_run *t);
 
 /* sweep.c: all checksums, from t->sb to t->to. */
-int xw_tune_sweep(struct xw_tune *t);
+int xw_tune_sweep(struct xw_tune_run *t);
 
 #endif

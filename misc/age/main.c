@@ -19,7 +19,7 @@ struct job {
 	struct cli_run run;
 	struct xw_diag diag;
 	struct xw_age_measure before, after;
-	struct xw_age_result result;
+	struct xw_age_outcome result;
 };
 
 static void log_line(void *arg, enum xw_log_level level, const char *line)
@@ -39,7 +39,7 @@ static void deciding(void *arg, bool on)
 	cli_hold_interrupts(on);
 }
 
-static int progress(void *arg, const struct xw_age_result *r)
+static int progress(void *arg, const struct xw_age_outcome *r)
 {
 	struct job *j = arg;
 
@@ -94,9 +94,9 @@ static int work(struct job *j)
 
 	if (!a->measure_only) {
 		if (show)
-			err = xw_age_measure(a->image, &a->opts, &j->diag, &j->before);
+			err = xw_age_measure_image(a->image, &a->opts, &j->diag, &j->before);
 		if (!err)
-			err = xw_age_run(a->image, &a->opts, &j->diag, &j->result);
+			err = xw_age_image(a->image, &a->opts, &j->diag, &j->result);
 		cli_progress_wipe(&j->run.bar);
 		if (j->result.missed) { /* the report says what was reached */
 			missed = err;
@@ -106,7 +106,7 @@ static int work(struct job *j)
 			warn_of_ages(j);
 	}
 	if (!err && show)
-		err = xw_age_measure(a->image, &a->opts, &j->diag, &j->after);
+		err = xw_age_measure_image(a->image, &a->opts, &j->diag, &j->after);
 	if (!err && a->svg)
 		err = draw(j);
 	if (!err && (!a->line.quiet || a->line.json))

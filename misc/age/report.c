@@ -118,7 +118,7 @@ static void measure(struct report *r, const char *name, const struct xw_age_meas
 	close_map(r);
 }
 
-static void counts(struct report *r, const struct xw_age_opts *o, const struct xw_age_result *run)
+static void counts(struct report *r, const struct xw_age_opts *o, const struct xw_age_outcome *run)
 {
 	const struct xw_age_counts *c = &run->total;
 
@@ -164,7 +164,7 @@ static void allocator(struct report *r, const struct xw_space_stats *st)
 
 /* The limits of --until beside the values reached. */
 static void asked(struct report *r, const struct xw_age_until *until,
-		  const struct xw_age_result *run, const struct xw_age_measure *after)
+		  const struct xw_age_outcome *run, const struct xw_age_measure *after)
 {
 	const uint64_t bytes = after->blocks * after->block_size;
 
@@ -216,7 +216,7 @@ static void distribution(struct report *r, const char *name, const struct xw_age
 	close_map(r);
 }
 
-int age_report(FILE *out, const struct age_args *args, const struct xw_age_result *run,
+int age_report(FILE *out, const struct age_args *args, const struct xw_age_outcome *run,
 	       const struct xw_age_measure *before, const struct xw_age_measure *after)
 {
 	struct report r = {.out = args->line.json ? NULL : out};

@@ -21,7 +21,7 @@ int age_args_parse(struct age_args *args, int argc, char **argv);
 void age_args_free(struct age_args *args);
 
 /* before: NULL with --measure. run: likewise. YAML, or JSON with --json. */
-int age_report(FILE *out, const struct age_args *args, const struct xw_age_result *run,
+int age_report(FILE *out, const struct age_args *args, const struct xw_age_outcome *run,
 	       const struct xw_age_measure *before, const struct xw_age_measure *after);
 /* A drawing of free space before and after. before may be NULL. */
 void age_svg(FILE *out, const char *name, const struct xw_age_measure *before,

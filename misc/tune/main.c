@@ -29,12 +29,12 @@ static void deciding(void *arg, bool on)
 
 static int change(struct tune_args *args, struct xw_diag *diag)
 {
-	struct xw_tune_result r;
+	struct xw_tune_outcome r;
 	const struct xw_commit_watch watch = {.ended = ended, .deciding = deciding};
 	int err;
 
 	args->opts.watch = &watch;
-	err = xw_tune_run(args->image, &args->opts, &args->want, diag, &r);
+	err = xw_tune_image(args->image, &args->opts, &args->want, diag, &r);
 	args->opts.watch = NULL;
 
 	if (err)

@@ -63,7 +63,7 @@ static void print_extended(FILE *out, const struct tune_args *args)
 		fprintf(out, "Setting encoding to '%s'\n", args->encoding_name);
 }
 
-static void print_features(FILE *out, const struct xw_tune_result *r)
+static void print_features(FILE *out, const struct xw_tune_outcome *r)
 {
 	const struct xw_super *a = &r->before, *b = &r->after;
 
@@ -86,7 +86,7 @@ static void print_features(FILE *out, const struct xw_tune_result *r)
 			cli_plural(r->indexes_dropped, "directory index", "directory indexes").s);
 }
 
-void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_tune_result *r)
+void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_tune_outcome *r)
 {
 	print_counts(out, &args->want, &r->after);
 	print_extended(out, args);
@@ -109,7 +109,7 @@ static int end_json(FILE *out, struct xw_json *j)
 	return text ? 0 : XW_ERR_NOMEM;
 }
 
-int tune_print_json(FILE *out, const struct xw_tune_result *r)
+int tune_print_json(FILE *out, const struct xw_tune_outcome *r)
 {
 	struct xw_json j = {0};
 	const char *how = xw_commit_how_name(r->commit.how);

@@ -39,12 +39,12 @@ tune_setter tune_set_extended, tune_set_journal, tune_set_mount_opts, tune_set_f
 int tune_bad_value(struct tune_args *args, const char *bad, const char *value);
 
 /* One line per change, worded as in tune2fs. */
-void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_tune_result *r);
+void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_tune_outcome *r);
 /* The superblock, as -l prints it. */
 int tune_list(const struct tune_args *args, struct xw_diag *diag);
 /* The label and a newline, as e2label prints it. */
 int tune_print_label(const struct tune_args *args, struct xw_diag *diag);
-int tune_print_json(FILE *out, const struct xw_tune_result *r);
+int tune_print_json(FILE *out, const struct xw_tune_outcome *r);
 /* What -E clear_pending has done. */
 void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pending was);
 int tune_print_pending_json(FILE *out, enum xw_tune_pending was);

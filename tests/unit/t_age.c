@@ -109,7 +109,7 @@ END_TEST
 START_TEST(distributions)
 {
 	const struct xw_age_opts o = {.profile = XW_AGE_GERIATRIX, .seed = 9, .ops = 60000};
-	struct xw_age_result res = {0};
+	struct xw_age_outcome res = {0};
 	const struct xw_age_shares *all[] = {&res.sizes, &res.depths, &res.ages};
 	struct xw_age_op op;
 

@@ -28,7 +28,7 @@ static void add_measure(const struct xw_age_opts *o)
 {
 	struct xw_age_measure m;
 
-	ok(xw_age_measure(path, o, &diag, &m));
+	ok(xw_age_measure_image(path, o, &diag, &m));
 	add(" files=%" PRIu64 " extents=%" PRIu64 " joined=%" PRIu64 "/%" PRIu64 " walk=%" PRIu64
 	    "/%" PRIu64 " used=%" PRIu64 " longest=%" PRIu64 " groups=%u,%u layout=%u,%u",
 	    m.files, m.extents, m.joined, m.joints, m.walk_joined, m.walk_joints, m.used,
@@ -41,7 +41,7 @@ static void add_measure(const struct xw_age_opts *o)
 	xw_age_measure_free(&m);
 }
 
-static void add_result(const struct xw_age_result *r)
+static void add_result(const struct xw_age_outcome *r)
 {
 	const struct xw_age_counts *c = &r->total;
 
@@ -131,12 +131,12 @@ static const struct {
 static void run_trace(int kind, const char *text)
 {
 	struct xw_age_opts o = {.profile = XW_AGE_TRACE, .now = -1, .jobs = 1};
-	struct xw_age_result res;
+	struct xw_age_outcome res;
 
 	said[0] = 0;
 	make(kind);
 	o.trace = trace_file(text);
-	ok(xw_age_run(path, &o, &diag, &res));
+	ok(xw_age_image(path, &o, &diag, &res));
 	add_result(&res);
 	add_measure(&o);
 	check();
@@ -310,11 +310,11 @@ static const struct {
 
 START_TEST(profiles)
 {
-	struct xw_age_result res;
+	struct xw_age_outcome res;
 
 	said[0] = 0;
 	make(runs[_i].kind);
-	ck_assert_int_eq(xw_age_run(path, &runs[_i].o, &diag, &res), runs[_i].code);
+	ck_assert_int_eq(xw_age_image(path, &runs[_i].o, &diag, &res), runs[_i].code);
 	if (runs[_i].code) {
 		add("%s", without_dir(diag.text));
 	} else {
@@ -329,7 +329,7 @@ END_TEST
 
 /* ---- a run in two parts ---- */
 
-static int stop_at(void *arg, const struct xw_age_result *r)
+static int stop_at(void *arg, const struct xw_age_outcome *r)
 {
 	return r->total.steps >= *(const uint64_t *)arg ? XW_ERR_STATE : 0;
 }
@@ -348,43 +348,43 @@ static const struct xw_age_opts parts[] = {
 START_TEST(resumed)
 {
 	struct xw_age_opts o = parts[_i];
-	struct xw_age_result res;
+	struct xw_age_outcome res;
 	uint64_t whole, after = 1;
 
 	make(1);
-	ok(xw_age_run(path, &o, &diag, &res));
+	ok(xw_age_image(path, &o, &diag, &res));
 	whole = digest_of_image();
 	ck_assert_int_eq(unlink(path), 0);
 	make(1);
 	o.progress = stop_at;
 	o.arg = &after;
-	ck_assert_int_eq(xw_age_run(path, &o, &diag, &res), XW_ERR_STATE);
+	ck_assert_int_eq(xw_age_image(path, &o, &diag, &res), XW_ERR_STATE);
 	check();
 	ck_assert_uint_ne(digest_of_image(), whole);
 	xw_diag_clear(&diag);
 	o.progress = NULL;
-	ck_assert_int_eq(xw_age_run(path, &o, &diag, &res), XW_ERR_STATE);
+	ck_assert_int_eq(xw_age_image(path, &o, &diag, &res), XW_ERR_STATE);
 	ck_assert_str_eq(without_dir(diag.text), "/image: an earlier aging run was interrupted; "
 						 "--resume continues it");
 	xw_diag_clear(&diag);
 	o.resume = true;
 	o.seed++;
-	ck_assert_int_eq(xw_age_run(path, &o, &diag, &res), XW_ERR_USAGE);
+	ck_assert_int_eq(xw_age_image(path, &o, &diag, &res), XW_ERR_USAGE);
 	ck_assert_str_eq(without_dir(diag.text),
 			 "/image: the options differ from those of the interrupted run");
 	xw_diag_clear(&diag);
 	o.seed--;
-	ok(xw_age_run(path, &o, &diag, &res));
+	ok(xw_age_image(path, &o, &diag, &res));
 	ck_assert_uint_gt(res.resumed, 0);
 	ck_assert_uint_eq(digest_of_image(), whole);
 	check();
 	/* its file is gone */
-	ck_assert_int_eq(xw_age_run(path, &o, &diag, &res), XW_ERR_STATE);
+	ck_assert_int_eq(xw_age_image(path, &o, &diag, &res), XW_ERR_STATE);
 	ck_assert_str_eq(without_dir(diag.text), "/image: no interrupted aging run to resume");
 }
 END_TEST
 
-static int stop_at_call(void *arg, const struct xw_age_result *r)
+static int stop_at_call(void *arg, const struct xw_age_outcome *r)
 {
 	uint64_t *left = arg;
 
@@ -398,13 +398,13 @@ START_TEST(resumed_anywhere)
 	struct xw_age_opts o = {GERIATRIX,   .allocator = XW_AGE_LINUX,
 				.ops = 500,  .util = 9900,
 				.step = 120, .sizes = NULL};
-	struct xw_age_result res;
+	struct xw_age_outcome res;
 	uint64_t whole, calls = UINT64_MAX, left;
 
 	make(1);
 	o.progress = stop_at_call;
 	o.arg = &calls;
-	ok(xw_age_run(path, &o, &diag, &res));
+	ok(xw_age_image(path, &o, &diag, &res));
 	calls = UINT64_MAX - calls;
 	ck_assert_uint_gt(calls, res.total.steps + 1);
 	whole = digest_of_image();
@@ -414,12 +414,12 @@ START_TEST(resumed_anywhere)
 		o.resume = false;
 		o.arg = &left;
 		left = at;
-		ck_assert_int_eq(xw_age_run(path, &o, &diag, &res), XW_ERR_STATE);
+		ck_assert_int_eq(xw_age_image(path, &o, &diag, &res), XW_ERR_STATE);
 		xw_diag_clear(&diag);
 		check();
 		o.resume = true;
 		left = UINT64_MAX;
-		ok(xw_age_run(path, &o, &diag, &res));
+		ok(xw_age_image(path, &o, &diag, &res));
 		ck_assert_msg(digest_of_image() == whole, "stopped at %" PRIu64, at);
 		check();
 	}
@@ -431,14 +431,14 @@ START_TEST(fast_needs_them_absent)
 {
 	const struct xw_age_opts o = {ALTERNATE, .used = 1 << 20, .free = 1 << 19, .fast = true};
 	struct xw_age_opts t = {.profile = XW_AGE_TRACE, .now = -1, .jobs = 1};
-	struct xw_age_result res;
+	struct xw_age_outcome res;
 	uint64_t before;
 
 	make(1);
 	t.trace = trace_file("create 000000/file-0000000000 5\n");
-	ok(xw_age_run(path, &t, &diag, &res));
+	ok(xw_age_image(path, &t, &diag, &res));
 	before = digest_of_image();
-	ck_assert_int_eq(xw_age_run(path, &o, &diag, &res), XW_ERR_EXISTS);
+	ck_assert_int_eq(xw_age_image(path, &o, &diag, &res), XW_ERR_EXISTS);
 	ck_assert_str_eq(without_dir(diag.text), "/image: /age/000000/file-0000000000 exists; "
 						 "--fast needs it to be absent");
 	ck_assert_uint_eq(digest_of_image(), before);

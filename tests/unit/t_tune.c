@@ -117,12 +117,12 @@ static int tune(struct world *w, const struct change *c, struct xw_diag *diag)
 {
 	const struct xw_tune_opts o = {.now = 1700000000, .jobs = 1};
 	const struct xw_tune_want want = want_of(c);
-	struct xw_tune_result res;
+	struct xw_tune_outcome res;
 	struct xw_edit *e;
 	int rc = import_begin(w, XW_COMMIT_AUTO, &e);
 
 	*diag = w->diag;
-	return rc ? rc : xw_tune_run_edit(e, &o, &want, diag, &res);
+	return rc ? rc : xw_tune_edit(e, &o, &want, diag, &res);
 }
 
 /* ---- refusals: nothing is written ---- */
@@ -323,7 +323,7 @@ START_TEST(never_used)
 {
 	const struct xw_tune_opts o = {.now = 1700000001, .jobs = 1};
 	struct xw_tune_want want = {0};
-	struct xw_tune_result res;
+	struct xw_tune_outcome res;
 	struct xw_diag diag;
 	struct xw_edit *e;
 	struct world w;
@@ -340,7 +340,7 @@ START_TEST(never_used)
 	ck_assert_int_eq(xw_dev_flush(w.img), 0);
 	ck_assert_int_eq(import_begin(&w, XW_COMMIT_AUTO, &e), 0);
 	diag = w.diag;
-	if (xw_tune_run_edit(e, &o, &want, &diag, &res))
+	if (xw_tune_edit(e, &o, &want, &diag, &res))
 		ck_abort_msg("%s", diag.text);
 	(void)world_reopen(&w);
 	ck_assert_uint_eq(count_garbage(w.img, &looked_at), 0);

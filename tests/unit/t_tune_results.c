@@ -547,7 +547,7 @@ START_TEST(results)
 {
 	const struct xw_tune_opts o = {.now = 1700000001, .jobs = 1, .force = changes[_i].force};
 	struct xw_tune_want want = changes[_i].want;
-	struct xw_tune_result res;
+	struct xw_tune_outcome res;
 	struct xw_diag diag;
 	struct xw_edit *e;
 	struct world w;
@@ -561,7 +561,7 @@ START_TEST(results)
 	old = world_reopen(&w);
 	ck_assert_int_eq(import_begin(&w, XW_COMMIT_AUTO, &e), 0);
 	diag = w.diag;
-	rc = xw_tune_run_edit(e, &o, &want, &diag, &res);
+	rc = xw_tune_edit(e, &o, &want, &diag, &res);
 	ck_assert_int_eq(rc, changes[_i].code);
 	if (rc) {
 		add("%s", without_dir(diag.text));
