@@ -321,6 +321,17 @@ static int check(const struct xw_age_opts *o, struct xw_diag *diag)
 	return 0;
 }
 
+/* The profile gave up. */
+static void warn_of_ages(const struct xw_age_run *r)
+{
+	if (r->o->profile == XW_AGE_GERIATRIX && r->res->reason == XW_AGE_END_PROFILE &&
+	    !r->o->ops && r->res->age_distance > XW_AGE_CONVERGED)
+		xw_log(r->diag, XW_LOG_WARN,
+		       "%s: the ages of files are not distributed as they should be: distance "
+		       "%.4f; there are too few files",
+		       r->path, r->res->age_distance / (double)XW_AGE_ONE);
+}
+
 int xw_age_image(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,
 		 struct xw_age_outcome *res)
 {
@@ -353,6 +364,8 @@ int xw_age_image(const char *path, const struct xw_age_opts *opts, struct xw_dia
 	res->reason = r.stalled       ? XW_AGE_END_STALLED
 		      : r.state.ended ? (enum xw_age_reason)(r.state.ended - 1)
 				      : XW_AGE_END_PROFILE;
+	if (!rc || res->missed)
+		warn_of_ages(&r);
 	return rc;
 }
 

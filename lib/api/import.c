@@ -31,14 +31,6 @@ void xw_import_free(struct xw_import *x)
 	free(x);
 }
 
-static int set_commit(struct xw_import *x, const char *value)
-{
-	if (xw_commit_how_parse(value, &x->how))
-		return 0;
-	return xw_fail(&x->m.diag, XW_ERR_USAGE, "--commit: \"%s\" is not " XW_COMMIT_HOWS,
-		       value ? value : "");
-}
-
 static int set_name(struct xw_import *x, const char *option, const char *value, char **where)
 {
 	char *copy = value && *value ? strdup(value) : NULL;
@@ -75,7 +67,7 @@ int xw_import_set(struct xw_import *x, const char *option, const char *value)
 	if (x->m.ran)
 		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle was run already", option);
 	if (!strcmp(option, "--commit"))
-		return set_commit(x, value);
+		return xw_commit_how_set(value, &x->how, &x->m.diag);
 	if (!strcmp(option, "--redo-file"))
 		return set_name(x, option, value, &x->redo_file);
 	if (!strcmp(option, "--redo-dir"))

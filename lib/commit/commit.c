@@ -55,6 +55,14 @@ bool xw_commit_how_parse(const char *name, enum xw_commit_how *how)
 	return false;
 }
 
+int xw_commit_how_set(const char *value, enum xw_commit_how *how, struct xw_diag *diag)
+{
+	if (xw_commit_how_parse(value, how))
+		return 0;
+	return xw_fail(diag, XW_ERR_USAGE, "--commit: \"%s\" is not auto, journal, inside or file",
+		       value ? value : "");
+}
+
 int xw_commit_step_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE])
 {
 	int rc = xw_commit_put_super(c->base, super);

@@ -25,7 +25,8 @@ enum xw_commit_how {
 /* "auto", "journal", ...; false: no such form. */
 bool xw_commit_how_parse(const char *name, enum xw_commit_how *how);
 const char *xw_commit_how_name(enum xw_commit_how how);
-#define XW_COMMIT_HOWS "auto, journal, inside or file"
+/* The value of an option --commit. XW_ERR_USAGE names it. */
+int xw_commit_how_set(const char *value, enum xw_commit_how *how, struct xw_diag *diag);
 
 /*
  * A user who may cancel a change, and is told when it is too late. Functions may be NULL, and are

@@ -7,6 +7,7 @@
  */
 #include "plan/features.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -106,6 +107,25 @@ const char *xw_feature_name(enum xw_feature_word word, uint32_t bit)
 			return rows[i].name;
 	}
 	return NULL;
+}
+
+void xw_feature_words(const struct xw_features *f, char list[XW_FEATURE_WORDS])
+{
+	size_t len = 0;
+
+	*list = 0;
+	for (unsigned w = 0; w < XW_FW_COUNT; w++) {
+		for (unsigned bit = 0; bit < 32; bit++) {
+			const char *name = xw_feature_name(w, UINT32_C(1) << bit);
+			char unknown[16];
+
+			if (!(f->w[w] >> bit & 1))
+				continue;
+			snprintf(unknown, sizeof(unknown), "FEATURE_%c%u", "CIR"[w], bit);
+			len += (size_t)snprintf(list + len, XW_FEATURE_WORDS - len, "%s%s",
+						len ? " " : "", name ? name : unknown);
+		}
+	}
 }
 
 int xw_feature_find(const char *name, size_t len, enum xw_feature_word *word, uint32_t *bit)

@@ -20,6 +20,12 @@ const char *xw_list_word(const char **list, size_t *len);
 /* Name as dumpe2fs prints it; NULL when unknown. Static storage. */
 const char *xw_feature_name(enum xw_feature_word word, uint32_t bit);
 /*
+ * The names of all, with a blank between two, as dumpe2fs prints them: FEATURE_C4 is the name of an
+ * unknown one.
+ */
+#define XW_FEATURE_WORDS (96 * 24)
+void xw_feature_words(const struct xw_features *f, char list[XW_FEATURE_WORDS]);
+/*
  * Name or alias ("extents" for extent, "gdt_csum" and "uninit_groups" for uninit_bg), any case. 0
  * and *word, *bit; XW_ERR_NOTFOUND for an unknown name.
  */

@@ -17,7 +17,6 @@
 struct job {
 	struct age_args args;
 	struct cli_run run;
-	struct xw_diag diag;
 	struct xw_age_measure before, after;
 	struct xw_age_outcome result;
 };
@@ -54,19 +53,7 @@ static int progress(void *arg, const struct xw_age_outcome *r)
 	cli_progress_draw(&j->run.bar, phase, r->total.written, 0, r->total.ops);
 	if (!cli_interrupted())
 		return 0;
-	return xw_fail(&j->diag, XW_ERR_STATE, "interrupted; --resume continues");
-}
-
-/* The profile gave up. */
-static void warn_of_ages(const struct job *j)
-{
-	const struct xw_age_opts *o = &j->args.opts;
-
-	if (o->profile == XW_AGE_GERIATRIX && j->result.reason == XW_AGE_END_PROFILE && !o->ops &&
-	    j->result.age_distance > XW_AGE_CONVERGED)
-		cli_warning("%s: the ages of files are not distributed as they should be: distance "
-			    "%.4f; there are too few files",
-			    j->args.image, j->result.age_distance / (double)XW_AGE_ONE);
+	return xw_fail(&j->args.diag, XW_ERR_STATE, "interrupted; --resume continues");
 }
 
 static int draw(struct job *j)
@@ -76,42 +63,46 @@ static int draw(struct job *j)
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (kept)
-		return xw_fail(&j->diag, XW_ERR_USAGE, "%s: the drawing would overwrite the image",
-			       j->args.svg);
+		return xw_fail(&j->args.diag, XW_ERR_USAGE,
+			       "%s: the drawing would overwrite the image", j->args.svg);
 	if (!f)
-		return xw_fail_errno(&j->diag, XW_ERR_IO, errno, "%s", j->args.svg);
+		return xw_fail_errno(&j->args.diag, XW_ERR_IO, errno, "%s", j->args.svg);
 	age_svg(f, j->args.image, j->args.measure_only ? NULL : &j->before, &j->after);
 	if (fclose(f))
-		return xw_fail_errno(&j->diag, XW_ERR_IO, errno, "%s", j->args.svg);
+		return xw_fail_errno(&j->args.diag, XW_ERR_IO, errno, "%s", j->args.svg);
 	return 0;
 }
 
 static int work(struct job *j)
 {
-	const struct age_args *a = &j->args;
+	struct age_args *a = &j->args;
+	const struct xw_age_told told = {
+		.image = a->image,
+		.opts = &a->o.opts,
+		.run = a->measure_only ? NULL : &j->result,
+		.before = a->measure_only ? NULL : &j->before,
+		.after = &j->after,
+	};
 	const bool show = !a->line.quiet || a->line.json || a->svg;
 	int err = 0, missed = 0;
 
 	if (!a->measure_only) {
 		if (show)
-			err = xw_age_measure_image(a->image, &a->opts, &j->diag, &j->before);
+			err = xw_age_measure_image(a->image, &a->o.opts, &j->args.diag, &j->before);
 		if (!err)
-			err = xw_age_image(a->image, &a->opts, &j->diag, &j->result);
+			err = xw_age_image(a->image, &a->o.opts, &j->args.diag, &j->result);
 		cli_progress_wipe(&j->run.bar);
 		if (j->result.missed) { /* the report says what was reached */
 			missed = err;
 			err = 0;
 		}
-		if (!err)
-			warn_of_ages(j);
 	}
 	if (!err && show)
-		err = xw_age_measure_image(a->image, &a->opts, &j->diag, &j->after);
+		err = xw_age_measure_image(a->image, &a->o.opts, &j->args.diag, &j->after);
 	if (!err && a->svg)
 		err = draw(j);
 	if (!err && (!a->line.quiet || a->line.json))
-		err = age_report(stdout, a, a->measure_only ? NULL : &j->result,
-				 a->measure_only ? NULL : &j->before, &j->after);
+		err = age_report(stdout, a, &told);
 	return err ? err : missed;
 }
 
@@ -126,15 +117,17 @@ int main(int argc, char **argv)
 	if (status < 0) {
 		cli_catch_interrupts();
 		j.run.line = &j.args.line;
-		j.diag = (struct xw_diag){.log = log_line, .log_arg = &j.run};
-		j.args.opts.watch = &watch;
-		j.args.opts.progress = progress;
-		j.args.opts.arg = &j;
+		j.args.diag.log = log_line;
+		j.args.diag.log_arg = &j.run;
+		j.args.o.opts.watch = &watch;
+		j.args.o.opts.progress = progress;
+		j.args.o.opts.arg = &j;
 		cli_progress_init(&j.run.bar, !j.args.line.quiet && !j.args.line.json);
 		err = work(&j);
-		xw_fail_repair(&j.diag);
+		xw_fail_repair(&j.args.diag);
 		if (err)
-			cli_line_failed(&j.args.line, j.diag.code ? j.diag.text : xw_err_text(err));
+			cli_line_failed(&j.args.line,
+					j.args.diag.code ? j.args.diag.text : xw_err_text(err));
 		status = !err                                     ? EXIT_DONE
 			 : err == XW_ERR_USAGE                    ? EXIT_USAGE
 			 : j.result.missed && err == XW_ERR_LIMIT ? AGE_EXIT_MISSED

@@ -22,21 +22,11 @@ static void add_word(char *list, size_t size, const char *sep, const char *word)
 
 static void features(struct xw_show *s, const struct xw_super *sb)
 {
-	static const char letters[] = "CIR";
-	const uint32_t words[] = {sb->feature_compat, sb->feature_incompat, sb->feature_ro_compat};
-	char list[96 * 24] = "";
+	const struct xw_features f = {
+		{sb->feature_compat, sb->feature_incompat, sb->feature_ro_compat}};
+	char list[XW_FEATURE_WORDS];
 
-	for (int w = 0; w < XW_FW_COUNT; w++) {
-		for (int bit = 0; bit < 32; bit++) {
-			const char *name = xw_feature_name(w, UINT32_C(1) << bit);
-			char unknown[16];
-
-			if (!(words[w] >> bit & 1))
-				continue;
-			snprintf(unknown, sizeof(unknown), "FEATURE_%c%d", letters[w], bit);
-			add_word(list, sizeof(list), " ", name ? name : unknown);
-		}
-	}
+	xw_feature_words(&f, list);
 	show_words(s, "Filesystem features", list);
 }
 

@@ -3,13 +3,13 @@
 #include "config.h"
 
 #include "cli/env.h"
+#include "cli/names.h"
 #include "cli/redo.h"
-#include "cli/term.h"
-#include "plan/parse.h"
 #include "tune/tool.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE };
@@ -85,122 +85,87 @@ static void print_help(FILE *out)
 	      out);
 }
 
-static int set_commit(struct tune_args *args, const char *value)
+static void log_line(void *arg, enum xw_log_level level, const char *line)
 {
-	const int how = cli_line_commit(&args->line, value);
-
-	if (how < 0)
-		return EXIT_USAGE;
-	args->opts.how = (enum xw_commit_how)how;
-	return 0;
+	cli_run_log(arg, (enum xw_severity)level, line);
 }
 
-static int set_undo_file(struct tune_args *args, const char *value)
+/* Set it by the name that its row has, and print what is wrong with it as tune2fs does. */
+static int set(struct tune_args *args, int key, const char *value)
 {
-	args->opts.undo_file = value;
-	return 0;
+	const struct cli_row *row = rows;
+
+	while (row->key != key)
+		row++;
+	xw_diag_clear(&args->diag);
+	if (!xw_tune_option(&args->o, row->name, value))
+		return -1;
+	cli_line_failf(&args->line, "%s", args->diag.text);
+	return args->o.malformed ? cli_line_usage(&args->line) : EXIT_FAILED;
 }
 
-static int set_redo_file(struct tune_args *args, const char *value)
+/* YYYYMMDD[HH[MM[SS]]] in local time. */
+static bool parse_date(const char *text, int64_t *out)
 {
-	args->opts.redo_file = value;
-	return 0;
+	struct tm tm = {.tm_mday = 1, .tm_isdst = -1};
+	const size_t len = strlen(text);
+	time_t at;
+
+	if (len < 8 || len > 14 || len % 2 || strspn(text, "0123456789") != len ||
+	    sscanf(text, "%4d%2d%2d%2d%2d%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+		   &tm.tm_min, &tm.tm_sec) < 3)
+		return false;
+	if (tm.tm_year < 1900 || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 ||
+	    tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	at = mktime(&tm);
+	*out = at;
+	return at >= 0;
 }
 
-static int set_jobs(struct tune_args *args, const char *value)
+/* The library has times in seconds. */
+static int set_lastcheck(struct tune_args *args, const char *value)
 {
-	uint64_t n;
+	char seconds[24];
+	int64_t at;
 
-	if (xw_parse_u64(value, &n) || !n || n > 1024) {
-		cli_line_failf(&args->line, "--jobs %s: must be 1 to 1024", value);
-		return EXIT_USAGE;
+	if (!strcmp(value, "now"))
+		return set(args, 'T', value);
+	if (!parse_date(value, &at)) {
+		cli_line_failf(&args->line, "Couldn't parse date/time specifier: %s", value);
+		return cli_line_usage(&args->line);
 	}
-	args->opts.jobs = (unsigned)n;
-	return 0;
+	snprintf(seconds, sizeof(seconds), "%" PRId64, at);
+	return set(args, 'T', seconds);
 }
-
-static int set_force(struct tune_args *args, const char *value)
-{
-	(void)value;
-	args->opts.force = true;
-	return 0;
-}
-
-static int set_list(struct tune_args *args, const char *value)
-{
-	(void)value;
-	args->list = true;
-	return 0;
-}
-
-static int add_journal(struct tune_args *args, const char *value)
-{
-	(void)value;
-	args->want.set |= XW_TUNE_JOURNAL;
-	return 0;
-}
-
-static const struct {
-	int key;
-	tune_setter *set;
-} setters[] = {
-	{'c', tune_set_max_mounts},
-	{'C', tune_set_mounts},
-	{'e', tune_set_errors},
-	{'E', tune_set_extended},
-	{'f', set_force},
-	{'g', tune_set_group},
-	{'i', tune_set_interval},
-	{'I', tune_set_inode_size},
-	{'j', add_journal},
-	{'J', tune_set_journal},
-	{'l', set_list},
-	{'L', tune_set_label},
-	{'m', tune_set_percent},
-	{'M', tune_set_last_mounted},
-	{'o', tune_set_mount_opts},
-	{'O', tune_set_features},
-	{'Q', tune_set_quota},
-	{'r', tune_set_blocks},
-	{'T', tune_set_lastcheck},
-	{'u', tune_set_user},
-	{'U', tune_set_uuid},
-	{KEY_COMMIT, set_commit},
-	{KEY_REDO_FILE, set_redo_file},
-	{'z', set_undo_file},
-	{CLI_KEY_JOBS, set_jobs},
-};
 
 static int take(struct cli_line *l, int key, const char *value)
 {
-	for (size_t i = 0; i < XW_ARRAY_SIZE(setters); i++) {
-		if (setters[i].key == key) {
-			const int status = setters[i].set(l->arg, value);
+	struct tune_args *args = l->arg;
 
-			return status ? status : -1;
-		}
+	switch (key) {
+	case 'l':
+		args->list = true;
+		return -1;
+	case 'T':
+		return set_lastcheck(args, value);
+	case 'z': /* what an empty name means depends on that of the image */
+		args->undo_file = value;
+		return -1;
+	default:
+		return set(args, key, value);
 	}
-	return EXIT_FAILED;
 }
 
-/* The current time: SOURCE_DATE_EPOCH, else the clock. */
+/* The current time: SOURCE_DATE_EPOCH, else the clock, also where that is before 1970. */
 static void settle_now(struct tune_args *args)
 {
-	uint64_t now = (uint64_t)time(NULL);
-
 	for (size_t i = 0; i < args->line.count; i++)
 		if (!strcmp(args->line.settings[i].name, "now"))
-			(void)xw_parse_u64(args->line.settings[i].value, &now);
-	args->opts.now = (int64_t)now;
-	if (args->want.lastcheck < 0)
-		args->want.lastcheck = args->opts.now;
-}
-
-bool tune_args_change(const struct tune_args *args)
-{
-	static const struct xw_tune_want nothing; /* padding is zero, too */
-
-	return memcmp(&args->want, &nothing, sizeof(nothing)) != 0;
+			(void)xw_tune_option(&args->o, "now", args->line.settings[i].value);
+	xw_diag_clear(&args->diag);
 }
 
 /* "e2label IMAGE [LABEL]": prints the label, or sets it. */
@@ -213,10 +178,10 @@ static int parse_e2label(struct tune_args *args, int argc, char **argv)
 		return cli_line_usage(&args->line);
 	}
 	args->image = argv[1];
-	args->opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
+	args->o.opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
 	args->line.quiet = true;
 	args->print_label = argc == 2;
-	return argc == 2 ? -1 : tune_set_label(args, argv[2]) ? EXIT_FAILED : -1;
+	return argc == 2 ? -1 : set(args, 'L', argv[2]);
 }
 
 static bool called_e2label(const char *program)
@@ -226,21 +191,43 @@ static bool called_e2label(const char *program)
 	return strcmp(slash ? slash + 1 : program, "e2label") == 0;
 }
 
+/* What depends on more than one option, and on the image. */
+static int check(struct tune_args *args)
+{
+	struct xw_tune_options *o = &args->o;
+
+	if (!args->list && !o->clear_pending && !xw_tune_options_change(o)) {
+		cli_line_failf(&args->line, "nothing to change is given");
+		return cli_line_usage(&args->line);
+	}
+	if (args->undo_file && !cli_undo_file(&args->line, "tune2fs", args->image, &args->undo_file,
+					      &args->undo_default))
+		return EXIT_FAILED;
+	if (args->undo_file)
+		o->opts.undo_file = args->undo_file;
+	if (!xw_tune_options_check(o, args->image))
+		return -1;
+	cli_line_failf(&args->line, "%s", args->diag.text);
+	return EXIT_FAILED;
+}
+
 int tune_args_parse(struct tune_args *args, int argc, char **argv)
 {
-	struct stat image, undo;
 	int status;
 
-	memset(args, 0, sizeof(*args));
-	args->line = (struct cli_line){
-		.tool = "xw-tune",
-		.usage = "xw-tune [options] IMAGE",
-		.rows = rows,
-		.n_rows = sizeof(rows) / sizeof(rows[0]),
-		.help = print_help,
-		.take = take,
-		.arg = args,
+	*args = (struct tune_args){
+		.line = {.tool = "xw-tune",
+			 .usage = "xw-tune [options] IMAGE",
+			 .rows = rows,
+			 .n_rows = sizeof(rows) / sizeof(rows[0]),
+			 .help = print_help,
+			 .take = take,
+			 .arg = args},
+		.run = {.line = &args->line},
+		.diag = {.log = log_line, .log_arg = &args->run},
 	};
+	xw_tune_options_init(&args->o, &args->diag);
+	args->o.names = cli_name_to_id;
 	if (argc && called_e2label(argv[0]))
 		return parse_e2label(args, argc, argv);
 	status = cli_line_read(&args->line, argc, argv);
@@ -256,35 +243,14 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 	status = cli_line_offset(&args->line, argv[optind]);
 	if (status >= 0)
 		return status;
-	if (!args->opts.redo_file)
-		args->opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
-	if (!args->list && !args->clear_pending && !tune_args_change(args)) {
-		cli_line_failf(&args->line, "nothing to change is given");
-		return cli_line_usage(&args->line);
-	}
-	if (args->opts.undo_file && !cli_undo_file(&args->line, "tune2fs", args->image,
-						   &args->opts.undo_file, &args->undo_default))
-		return EXIT_FAILED;
-	if (args->opts.undo_file && !stat(args->image, &image) &&
-	    !stat(args->opts.undo_file, &undo) && image.st_dev == undo.st_dev &&
-	    image.st_ino == undo.st_ino) {
-		cli_line_failf(&args->line, "-z %s: is the image itself", args->opts.undo_file);
-		return EXIT_FAILED;
-	}
-	if (args->want.set & XW_TUNE_CLEAR_MMP && !args->opts.force) {
-		cli_line_failf(&args->line, "Error in using clear_mmp. It must be used with -f");
-		return EXIT_FAILED;
-	}
-	if (args->clear_pending && (!args->opts.force || tune_args_change(args))) {
-		cli_line_failf(&args->line,
-			       "clear_pending must be used with -f, and with no other change");
-		return EXIT_FAILED;
-	}
-	if (args->want.encoding_flags && !args->want.encoding) {
-		cli_line_failf(&args->line,
-			       "error: An encoding must be explicitly specified when passing "
-			       "encoding-flags");
-		return EXIT_FAILED;
-	}
-	return -1;
+	if (!args->o.opts.redo_file)
+		args->o.opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
+	return check(args);
+}
+
+void tune_args_free(struct tune_args *args)
+{
+	xw_tune_options_free(&args->o);
+	cli_line_free(&args->line);
+	free(args->undo_default);
 }

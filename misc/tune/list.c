@@ -38,19 +38,19 @@ static int show(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag)
 
 static const char *tune_redo(const struct tune_args *args)
 {
-	return args->opts.redo_file ? args->opts.redo_file : args->opts.redo_dir;
+	return args->o.opts.redo_file ? args->o.opts.redo_file : args->o.opts.redo_dir;
 }
 
-int tune_print_label(const struct tune_args *args, struct xw_diag *diag)
+int tune_print_label(struct tune_args *args)
 {
 	const struct xw_show_source src = {.path = args->image, .redo_file = tune_redo(args)};
 	struct xw_dev *dev = NULL;
 	struct xw_super sb;
-	int rc = xw_show_device(&src, diag, &dev);
+	int rc = xw_show_device(&src, &args->diag, &dev);
 
 	if (rc)
 		return rc;
-	rc = read_super(dev, &sb, diag);
+	rc = read_super(dev, &sb, &args->diag);
 	if (!rc) {
 		cli_escape(stdout, CLI_TEXT, sb.volume_name,
 			   strnlen(sb.volume_name, sizeof(sb.volume_name)));
@@ -60,27 +60,27 @@ int tune_print_label(const struct tune_args *args, struct xw_diag *diag)
 	return rc;
 }
 
-int tune_list(const struct tune_args *args, struct xw_diag *diag)
+int tune_list(struct tune_args *args)
 {
 	const struct xw_show_source src = {
 		.path = args->image,
 		.redo_file = tune_redo(args),
-		.offset = args->opts.offset,
+		.offset = args->o.opts.offset,
 	};
 	struct xw_json json = {0};
 	struct xw_show s = {.out = args->line.json ? NULL : stdout, .json = &json, .problem = warn};
 	struct xw_dev *dev = NULL;
-	int rc = xw_show_device(&src, diag, &dev);
+	int rc = xw_show_device(&src, &args->diag, &dev);
 
 	if (rc)
 		return rc;
 	xw_json_object(&json, NULL);
-	rc = show(&s, dev, diag);
+	rc = show(&s, dev, &args->diag);
 	xw_json_end(&json, '}');
 	if (!rc && args->line.json) {
 		const char *text = xw_json_text(&json);
 
-		rc = text ? 0 : xw_fail_nomem(diag, "the superblock's description");
+		rc = text ? 0 : xw_fail_nomem(&args->diag, "the superblock's description");
 		if (text)
 			puts(text);
 	}

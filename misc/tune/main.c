@@ -2,18 +2,10 @@
 /* xw-tune: parameters and features of an existing image. */
 #include "config.h"
 
-#include "api/xw.h"
+#include "base/json.h"
 #include "cli/env.h"
-#include "cli/run.h"
 #include "cli/term.h"
 #include "tune/tool.h"
-
-#include <stdlib.h>
-
-static void log_line(void *arg, enum xw_log_level level, const char *line)
-{
-	cli_run_log(arg, (enum xw_severity)level, line);
-}
 
 static bool ended(void *arg)
 {
@@ -27,34 +19,49 @@ static void deciding(void *arg, bool on)
 	cli_hold_interrupts(on);
 }
 
-static int change(struct tune_args *args, struct xw_diag *diag)
+/* Print the object and free it. */
+static int print_json(struct xw_json *j)
 {
+	const char *text = xw_json_text(j);
+
+	if (text)
+		puts(text);
+	xw_json_free(j);
+	return text ? 0 : XW_ERR_NOMEM;
+}
+
+static int change(struct tune_args *args)
+{
+	static const struct xw_commit_watch watch = {.ended = ended, .deciding = deciding};
+	struct xw_json json = {0};
 	struct xw_tune_outcome r;
-	const struct xw_commit_watch watch = {.ended = ended, .deciding = deciding};
 	int err;
 
-	args->opts.watch = &watch;
-	err = xw_tune_image(args->image, &args->opts, &args->want, diag, &r);
-	args->opts.watch = NULL;
-
+	args->o.opts.watch = &watch;
+	err = xw_tune_image(args->image, &args->o.opts, &args->o.want, &args->diag, &r);
 	if (err)
 		return err;
-	if (args->line.json)
-		return tune_print_json(stdout, &r);
+	if (args->line.json) {
+		xw_tune_outcome_json(&r, &json);
+		return print_json(&json);
+	}
 	if (!args->line.quiet)
 		tune_print_result(stdout, args, &r);
 	return 0;
 }
 
-static int clear_pending(struct tune_args *args, struct xw_diag *diag)
+static int clear_pending(struct tune_args *args)
 {
+	struct xw_json json = {0};
 	enum xw_tune_pending was;
-	const int err = xw_tune_clear_pending(args->image, &args->opts, diag, &was);
+	const int err = xw_tune_clear_pending(args->image, &args->o.opts, &args->diag, &was);
 
 	if (err)
 		return err;
-	if (args->line.json)
-		return tune_print_pending_json(stdout, was);
+	if (args->line.json) {
+		xw_tune_pending_json(was, &json);
+		return print_json(&json);
+	}
 	if (!args->line.quiet)
 		tune_print_pending(stdout, args, was);
 	return 0;
@@ -62,21 +69,19 @@ static int clear_pending(struct tune_args *args, struct xw_diag *diag)
 
 static int run(struct tune_args *args)
 {
-	struct cli_run run = {.line = &args->line};
-	struct xw_diag diag = {.log = log_line, .log_arg = &run};
 	int err = 0;
 
 	if (args->print_label)
-		err = tune_print_label(args, &diag);
-	else if (args->clear_pending)
-		err = clear_pending(args, &diag);
-	else if (tune_args_change(args))
-		err = change(args, &diag);
+		err = tune_print_label(args);
+	else if (args->o.clear_pending)
+		err = clear_pending(args);
+	else if (xw_tune_options_change(&args->o))
+		err = change(args);
 	if (!err && args->list)
-		err = tune_list(args, &diag);
-	xw_fail_repair(&diag);
+		err = tune_list(args);
+	xw_fail_repair(&args->diag);
 	if (err)
-		cli_line_failed(&args->line, diag.code ? diag.text : xw_err_text(err));
+		cli_line_failed(&args->line, args->diag.code ? args->diag.text : xw_err_text(err));
 	return err;
 }
 
@@ -91,8 +96,7 @@ int main(int argc, char **argv)
 		cli_catch_interrupts();
 		status = run(&args);
 	}
-	cli_line_free(&args.line);
-	free(args.undo_default);
+	tune_args_free(&args);
 	/* As in tune2fs: 1 for all failures. */
 	return cli_close_stdout(status ? EXIT_FAILED : EXIT_DONE);
 }

@@ -2,14 +2,12 @@
 /* The report of xw-tune: the lines of tune2fs, and a few more. */
 #include "config.h"
 
-#include "base/json.h"
 #include "cli/env.h"
 #include "cli/human.h"
 #include "show/show.h"
 #include "tune/tool.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static void print_counts(FILE *out, const struct xw_tune_want *w, const struct xw_super *sb)
 {
@@ -39,7 +37,7 @@ static void print_counts(FILE *out, const struct xw_tune_want *w, const struct x
 
 static void print_extended(FILE *out, const struct tune_args *args)
 {
-	const struct xw_tune_want *w = &args->want;
+	const struct xw_tune_want *w = &args->o.want;
 
 	if (w->set & XW_TUNE_MMP_INTERVAL)
 		fprintf(out, "Setting multiple mount protection update interval to %u second%s\n",
@@ -51,7 +49,7 @@ static void print_extended(FILE *out, const struct tune_args *args)
 	if (w->set & XW_TUNE_STRIPE_WIDTH)
 		fprintf(out, "Setting stripe width to %" PRIu32 "\n", w->stripe_width);
 	if (w->set & XW_TUNE_HASH_ALG)
-		fprintf(out, "Setting default hash algorithm to %s (%u)\n", args->hash_name,
+		fprintf(out, "Setting default hash algorithm to %s (%u)\n", args->o.hash_name,
 			w->hash_version);
 	if (w->set & XW_TUNE_MOUNT_OPTS)
 		fprintf(out, "Setting extended default mount options to '%s'\n", w->mount_opts);
@@ -59,8 +57,8 @@ static void print_extended(FILE *out, const struct tune_args *args)
 		fprintf(out, "Setting filesystem error flag to force fsck.\n");
 	if (w->set & XW_TUNE_TEST_FS)
 		fprintf(out, "%s test filesystem flag\n", w->test_fs ? "Setting" : "Clearing");
-	if (args->encoding_name)
-		fprintf(out, "Setting encoding to '%s'\n", args->encoding_name);
+	if (args->o.encoding_name)
+		fprintf(out, "Setting encoding to '%s'\n", args->o.encoding_name);
 }
 
 static void print_features(FILE *out, const struct xw_tune_outcome *r)
@@ -88,42 +86,12 @@ static void print_features(FILE *out, const struct xw_tune_outcome *r)
 
 void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_tune_outcome *r)
 {
-	print_counts(out, &args->want, &r->after);
+	print_counts(out, &args->o.want, &r->after);
 	print_extended(out, args);
 	print_features(out, r);
-	if (args->opts.undo_file)
+	if (args->o.opts.undo_file)
 		fprintf(out, "This can be undone using the command:\n    %s %s %s\n",
-			cli_undo_tool(), args->opts.undo_file, args->image);
-}
-
-/* End the object, print and free it. */
-static int end_json(FILE *out, struct xw_json *j)
-{
-	const char *text;
-
-	xw_json_end(j, '}');
-	text = xw_json_text(j);
-	if (text)
-		fprintf(out, "%s\n", text);
-	xw_json_free(j);
-	return text ? 0 : XW_ERR_NOMEM;
-}
-
-int tune_print_json(FILE *out, const struct xw_tune_outcome *r)
-{
-	struct xw_json j = {0};
-	const char *how = xw_commit_how_name(r->commit.how);
-
-	xw_json_object(&j, NULL);
-	xw_json_u64(&j, "itrees_built", r->itrees_built);
-	xw_json_u64(&j, "itrees_dropped", r->itrees_dropped);
-	xw_json_u64(&j, "directories_rebuilt", r->directories_rebuilt);
-	xw_json_u64(&j, "indexes_dropped", r->indexes_dropped);
-	xw_json_u64(&j, "commit_blocks", r->commit.blocks);
-	xw_json_str(&j, "commit", how, strlen(how));
-	xw_json_bool(&j, "replayed", r->replayed);
-	xw_space_stats_json(&r->space, &j, "mballoc");
-	return end_json(out, &j);
+			cli_undo_tool(), args->o.opts.undo_file, args->image);
 }
 
 void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pending was)
@@ -139,19 +107,4 @@ void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pe
 
 	if (texts[was])
 		fprintf(out, "%s: %s\n", args->image, texts[was]);
-}
-
-int tune_print_pending_json(FILE *out, enum xw_tune_pending was)
-{
-	static const char *const names[] = {
-		[XW_TUNE_NOT_PENDING] = "none",
-		[XW_TUNE_COMPLETED] = "completed",
-		[XW_TUNE_GIVEN_UP] = "given up",
-		[XW_TUNE_CLEARED] = "cleared",
-	};
-	struct xw_json j = {0};
-
-	xw_json_object(&j, NULL);
-	xw_json_str(&j, "pending", names[was], strlen(names[was]));
-	return end_json(out, &j);
 }

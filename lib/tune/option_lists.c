@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+/* The lists of -E, -J, -o, -O and -Q. */
+#include "config.h"
+
+#include "disk/mmp.h"
+#include "plan/parse.h"
+#include "tune/options_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENCODING_UTF8_12_1 1
+#define ENCODING_STRICT 0x0001u
+#define JOURNAL_MODE 0x0060u /* of s_default_mount_opts */
+
+/* One word of a list: NUL-terminated, and split at the '=' if there is one. */
+typedef int word_fn(struct xw_tune_options *o, char *word, char *value);
+
+static int each_word(struct xw_tune_options *o, const char *list, word_fn *fn)
+{
+	char *copy = strdup(list), *save = NULL;
+	int rc = 0;
+
+	if (!copy)
+		return xw_fail_nomem(o->diag, "option");
+	for (char *word = strtok_r(copy, ",", &save); word && !rc;
+	     word = strtok_r(NULL, ",", &save)) {
+		char *value = strchr(word, '=');
+
+		if (value)
+			*value++ = '\0';
+		rc = fn(o, word, value);
+	}
+	free(copy);
+	return rc;
+}
+
+/* ---- -E ---- */
+
+static int bad_key(struct xw_tune_options *o, const char *what, const char *value)
+{
+	return xw_fail(o->diag, XW_ERR_USAGE, "Invalid %s: %s", what, value ? value : "");
+}
+
+static int set_stride(struct xw_tune_options *o, const char *value)
+{
+	uint64_t n;
+
+	if (xw_parse_u64(value, &n) || !n || n > UINT16_MAX)
+		return bad_key(o, "RAID stride", value);
+	o->want.stride = (uint32_t)n;
+	o->want.set |= XW_TUNE_STRIDE;
+	return 0;
+}
+
+static int set_stripe_width(struct xw_tune_options *o, const char *value)
+{
+	uint64_t n;
+
+	if (xw_parse_u64(value, &n) || !n || n > UINT32_MAX)
+		return bad_key(o, "RAID stripe-width", value);
+	o->want.stripe_width = (uint32_t)n;
+	o->want.set |= XW_TUNE_STRIPE_WIDTH;
+	return 0;
+}
+
+static int set_hash_alg(struct xw_tune_options *o, const char *value)
+{
+	static const char *const names[] = {"legacy", "half_md4", "tea"};
+
+	for (uint8_t i = 0; i < XW_ARRAY_SIZE(names); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		o->want.hash_version = i;
+		o->hash_name = names[i];
+		o->want.set |= XW_TUNE_HASH_ALG;
+		return 0;
+	}
+	return bad_key(o, "hash algorithm", value);
+}
+
+static int set_mmp_interval(struct xw_tune_options *o, const char *value)
+{
+	uint64_t n;
+
+	if (xw_parse_u64(value, &n) || n > XW_MMP_INTERVAL_MAX)
+		return bad_key(o, "mmp_update_interval", value);
+	o->want.mmp_interval = (uint16_t)n;
+	o->want.set |= XW_TUNE_MMP_INTERVAL;
+	return 0;
+}
+
+static int set_default_opts(struct xw_tune_options *o, const char *value)
+{
+	if (strlen(value) > sizeof(o->want.mount_opts) - 2) {
+		return xw_fail(o->diag, XW_ERR_USAGE, "Extended mount options too long");
+	}
+	memset(o->want.mount_opts, 0, sizeof(o->want.mount_opts));
+	memcpy(o->want.mount_opts, value, strlen(value));
+	o->want.set |= XW_TUNE_MOUNT_OPTS;
+	return 0;
+}
+
+static int set_encoding(struct xw_tune_options *o, const char *value)
+{
+	if (strcmp(value, "utf8") != 0 && strcmp(value, "utf8-12.1") != 0)
+		return bad_key(o, "encoding", value);
+	o->want.encoding = ENCODING_UTF8_12_1;
+	o->encoding_name = strcmp(value, "utf8") ? "utf8-12.1" : "utf8";
+	xw_tune_want_features(&o->want, "casefold", NULL);
+	return 0;
+}
+
+static int set_encoding_flags(struct xw_tune_options *o, const char *value)
+{
+	if (strcmp(value, "strict") != 0)
+		return bad_key(o, "encoding flags", value);
+	o->want.encoding_flags = ENCODING_STRICT;
+	return 0;
+}
+
+static int set_orphan_size(struct xw_tune_options *o, const char *value)
+{
+	if (xw_parse_u64(value, &o->want.orphan_blocks) || !o->want.orphan_blocks ||
+	    o->want.orphan_blocks > UINT32_MAX)
+		return bad_key(o, "size of orphan file", value);
+	xw_tune_want_features(&o->want, "orphan_file", NULL);
+	return 0;
+}
+
+static int set_offset(struct xw_tune_options *o, const char *value)
+{
+	if (xw_parse_size(value, 1, &o->opts.offset) || o->opts.offset > INT64_MAX / 2)
+		return bad_key(o, "offset", value);
+	return 0;
+}
+
+static int set_clear_mmp(struct xw_tune_options *o, const char *value)
+{
+	(void)value;
+	o->want.set |= XW_TUNE_CLEAR_MMP;
+	return 0;
+}
+
+static int set_clear_pending(struct xw_tune_options *o, const char *value)
+{
+	(void)value;
+	o->clear_pending = true;
+	return 0;
+}
+
+static int set_force_fsck(struct xw_tune_options *o, const char *value)
+{
+	(void)value;
+	o->want.set |= XW_TUNE_FORCE_FSCK;
+	return 0;
+}
+
+static int set_test_fs(struct xw_tune_options *o, const char *value)
+{
+	(void)value;
+	o->want.set |= XW_TUNE_TEST_FS;
+	o->want.test_fs = true;
+	return 0;
+}
+
+static int clear_test_fs(struct xw_tune_options *o, const char *value)
+{
+	(void)value;
+	o->want.set |= XW_TUNE_TEST_FS;
+	o->want.test_fs = false;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	bool has_value;
+	xw_tune_setter *set;
+} extended[] = {
+	{"clear_mmp", false, set_clear_mmp},
+	{"clear_pending", false, set_clear_pending},
+	{"mmp_update_interval", true, set_mmp_interval},
+	{"stride", true, set_stride},
+	{"stripe_width", true, set_stripe_width},
+	{"stripe-width", true, set_stripe_width},
+	{"hash_alg", true, set_hash_alg},
+	{"mount_opts", true, set_default_opts},
+	{"force_fsck", false, set_force_fsck},
+	{"test_fs", false, set_test_fs},
+	{"^test_fs", false, clear_test_fs},
+	{"encoding", true, set_encoding},
+	{"encoding_flags", true, set_encoding_flags},
+	{"orphan_file_size", true, set_orphan_size},
+	{"offset", true, set_offset},
+};
+
+static int extended_word(struct xw_tune_options *o, char *word, char *value)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(extended); i++)
+		if (!strcmp(extended[i].name, word) && extended[i].has_value == (value != NULL))
+			return extended[i].set(o, value);
+	return xw_fail(o->diag, XW_ERR_USAGE, "Bad options specified: -E %s", word);
+}
+
+int xw_tune_set_extended(struct xw_tune_options *o, const char *value)
+{
+	return each_word(o, value, extended_word);
+}
+
+/* ---- -J ---- */
+
+static int journal_word(struct xw_tune_options *o, char *word, char *value)
+{
+	uint64_t n = 0;
+
+	/* alone it is about a journal that another option makes, if any does, as in tune2fs */
+	if (!strcmp(word, "fast_commit_size")) {
+		if (!value || xw_parse_u64(value, &n) || n > UINT32_MAX)
+			return bad_key(o, "fast commit size", value);
+		o->want.fast_commit_kib = n;
+		return 0;
+	}
+	if (strcmp(word, "size") != 0) {
+		return xw_fail(o->diag, XW_ERR_USAGE,
+			       "Bad journal options specified: -J %s is not supported", word);
+	}
+	/* In MiB, unless it has a suffix. */
+	if (!value || xw_parse_size(value, 1u << 20, &n) || !n || n > UINT64_C(1) << 48)
+		return bad_key(o, "journal size", value);
+	o->want.journal_bytes = n;
+	o->want.set |= XW_TUNE_JOURNAL;
+	return 0;
+}
+
+int xw_tune_set_journal(struct xw_tune_options *o, const char *value)
+{
+	return each_word(o, value, journal_word);
+}
+
+/* ---- -o ---- */
+
+static const struct {
+	const char *name;
+	uint32_t bit, mask; /* mask: bits to clear, for one of several modes */
+} mount_options[] = {
+	{"debug", 0x0001, 0x0001},
+	{"bsdgroups", 0x0002, 0x0002},
+	{"user_xattr", 0x0004, 0x0004},
+	{"acl", 0x0008, 0x0008},
+	{"uid16", 0x0010, 0x0010},
+	{"journal_data", 0x0020, JOURNAL_MODE},
+	{"journal_data_ordered", 0x0040, JOURNAL_MODE},
+	{"journal_data_writeback", 0x0060, JOURNAL_MODE},
+	{"nobarrier", 0x0100, 0x0100},
+	{"block_validity", 0x0200, 0x0200},
+	{"discard", 0x0400, 0x0400},
+	{"nodelalloc", 0x0800, 0x0800},
+};
+
+static int mount_word(struct xw_tune_options *o, char *word, char *value)
+{
+	const bool clear = *word == '^' || *word == '-';
+	const char *name = word + (clear || *word == '+');
+	struct xw_tune_want *w = &o->want;
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(mount_options) && !value; i++) {
+		if (strcmp(mount_options[i].name, name) != 0)
+			continue;
+		w->default_opts_off |= mount_options[i].mask;
+		w->default_opts_on &= ~mount_options[i].mask;
+		w->default_opts_on |= clear ? 0 : mount_options[i].bit;
+		return 0;
+	}
+	return xw_fail(o->diag, XW_ERR_USAGE, "Invalid mount option set: %s", word);
+}
+
+int xw_tune_set_mount_opts(struct xw_tune_options *o, const char *value)
+{
+	return each_word(o, value, mount_word);
+}
+
+/* ---- -O and -Q ---- */
+
+int xw_tune_set_features(struct xw_tune_options *o, const char *value)
+{
+	return xw_tune_want_features(&o->want, value, o->diag);
+}
+
+static int quota_word(struct xw_tune_options *o, char *word, char *value)
+{
+	static const char *const names[XW_QUOTA_TYPES][2] = {
+		[XW_QUOTA_USER] = {"usr", "usrquota"},
+		[XW_QUOTA_GROUP] = {"grp", "grpquota"},
+		[XW_QUOTA_PROJECT] = {"prj", "prjquota"},
+	};
+	const bool clear = *word == '^';
+	struct xw_tune_want *w = &o->want;
+
+	for (unsigned i = 0; i < XW_QUOTA_TYPES && !value; i++) {
+		if (strcmp(names[i][0], word + clear) != 0 &&
+		    strcmp(names[i][1], word + clear) != 0)
+			continue;
+		w->quota_on &= ~(1u << i);
+		w->quota_off &= ~(1u << i);
+		*(clear ? &w->quota_off : &w->quota_on) |= 1u << i;
+		return 0;
+	}
+	return xw_fail(o->diag, XW_ERR_USAGE, "Bad quota options specified: -Q %s", word);
+}
+
+int xw_tune_set_quota(struct xw_tune_options *o, const char *value)
+{
+	return each_word(o, value, quota_word);
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+/* The table of options, those that are about the run, and which of them go together. */
+#include "config.h"
+
+#include "base/json.h"
+#include "plan/parse.h"
+#include "tune/options_internal.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static int set_commit(struct xw_tune_options *o, const char *value)
+{
+	return xw_commit_how_set(value, &o->opts.how, o->diag);
+}
+
+/* A copy of the name of a file or directory. */
+static int set_name(struct xw_tune_options *o, const char *value, const char **to)
+{
+	*to = xw_arena_dup(&o->texts, value, strlen(value) + 1);
+	return *to ? 0 : xw_fail_nomem(o->diag, "option");
+}
+
+static int set_undo_file(struct xw_tune_options *o, const char *value)
+{
+	return set_name(o, value, &o->opts.undo_file);
+}
+
+static int set_redo_file(struct xw_tune_options *o, const char *value)
+{
+	return set_name(o, value, &o->opts.redo_file);
+}
+
+static int set_redo_dir(struct xw_tune_options *o, const char *value)
+{
+	return set_name(o, value, &o->opts.redo_dir);
+}
+
+static int set_jobs(struct xw_tune_options *o, const char *value)
+{
+	uint64_t n;
+
+	if (xw_parse_u64(value, &n) || !n || n > 1024)
+		return xw_fail(o->diag, XW_ERR_USAGE, "--jobs %s: must be 1 to 1024", value);
+	o->opts.jobs = (unsigned)n;
+	return 0;
+}
+
+static int set_now(struct xw_tune_options *o, const char *value)
+{
+	uint64_t n;
+	const int rc = xw_parse_ranged("now", value, 0, INT64_MAX, &n, o->diag);
+
+	if (!rc)
+		o->opts.now = (int64_t)n;
+	return rc;
+}
+
+static int set_force(struct xw_tune_options *o, const char *value)
+{
+	(void)value;
+	o->opts.force = true;
+	return 0;
+}
+
+static int add_journal(struct xw_tune_options *o, const char *value)
+{
+	(void)value;
+	o->want.set |= XW_TUNE_JOURNAL;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	xw_tune_setter *set;
+	bool valueless, named; /* named: the value must not be empty */
+} options[] = {
+	{"-c", xw_tune_set_max_mounts, false, false},
+	{"-C", xw_tune_set_mounts, false, false},
+	{"-e", xw_tune_set_errors, false, false},
+	{"-E", xw_tune_set_extended, false, false},
+	{"-f", set_force, true, false},
+	{"-g", xw_tune_set_group, false, false},
+	{"-i", xw_tune_set_interval, false, false},
+	{"-I", xw_tune_set_inode_size, false, false},
+	{"-j", add_journal, true, false},
+	{"-J", xw_tune_set_journal, false, false},
+	{"-L", xw_tune_set_label, false, false},
+	{"-m", xw_tune_set_percent, false, false},
+	{"-M", xw_tune_set_last_mounted, false, false},
+	{"-o", xw_tune_set_mount_opts, false, false},
+	{"-O", xw_tune_set_features, false, false},
+	{"-Q", xw_tune_set_quota, false, false},
+	{"-r", xw_tune_set_blocks, false, false},
+	{"-T", xw_tune_set_lastcheck, false, false},
+	{"-u", xw_tune_set_user, false, false},
+	{"-U", xw_tune_set_uuid, false, false},
+	{"-z", set_undo_file, false, true},
+	{"--commit", set_commit, false, false},
+	{"--jobs", set_jobs, false, false},
+	{"--redo-dir", set_redo_dir, false, true},
+	{"--redo-file", set_redo_file, false, false},
+	{"now", set_now, false, false},
+};
+
+void xw_tune_options_init(struct xw_tune_options *o, struct xw_diag *diag)
+{
+	memset(o, 0, sizeof(*o)); /* the padding of o->want, too: xw_tune_options_change() */
+	o->opts.now = (int64_t)time(NULL);
+	o->diag = diag;
+}
+
+void xw_tune_options_free(struct xw_tune_options *o)
+{
+	xw_arena_free(&o->texts);
+}
+
+int xw_tune_option(struct xw_tune_options *o, const char *option, const char *value)
+{
+	o->malformed = false;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(options); i++) {
+		if (strcmp(options[i].name, option) != 0)
+			continue;
+		if (!options[i].valueless && (!value || (options[i].named && !*value)))
+			return xw_fail(o->diag, XW_ERR_USAGE, "%s: needs a value", option);
+		return options[i].set(o, value);
+	}
+	return XW_ERR_NOTFOUND;
+}
+
+bool xw_tune_options_change(const struct xw_tune_options *o)
+{
+	static const struct xw_tune_want nothing; /* padding is zero, too */
+
+	return memcmp(&o->want, &nothing, sizeof(nothing)) != 0;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int xw_tune_options_check(struct xw_tune_options *o, const char *image)
+{
+	if (o->want.lastcheck < 0)
+		o->want.lastcheck = o->opts.now;
+	if (o->opts.undo_file && is_same_file(image, o->opts.undo_file))
+		return xw_fail(o->diag, XW_ERR_USAGE, "-z %s: is the image itself",
+			       o->opts.undo_file);
+	if (o->want.set & XW_TUNE_CLEAR_MMP && !o->opts.force)
+		return xw_fail(o->diag, XW_ERR_USAGE,
+			       "Error in using clear_mmp. It must be used with -f");
+	if (o->clear_pending && (!o->opts.force || xw_tune_options_change(o)))
+		return xw_fail(o->diag, XW_ERR_USAGE,
+			       "clear_pending must be used with -f, and with no other change");
+	if (o->want.encoding_flags && !o->want.encoding)
+		return xw_fail(o->diag, XW_ERR_USAGE,
+			       "error: An encoding must be explicitly specified when passing "
+			       "encoding-flags");
+	return 0;
+}
+
+/* ---- what was done ---- */
+
+void xw_tune_outcome_json(const struct xw_tune_outcome *r, struct xw_json *j)
+{
+	const char *how = xw_commit_how_name(r->commit.how);
+
+	xw_json_object(j, NULL);
+	xw_json_u64(j, "itrees_built", r->itrees_built);
+	xw_json_u64(j, "itrees_dropped", r->itrees_dropped);
+	xw_json_u64(j, "directories_rebuilt", r->directories_rebuilt);
+	xw_json_u64(j, "indexes_dropped", r->indexes_dropped);
+	xw_json_u64(j, "commit_blocks", r->commit.blocks);
+	xw_json_str(j, "commit", how, strlen(how));
+	xw_json_bool(j, "replayed", r->replayed);
+	xw_space_stats_json(&r->space, j, "mballoc");
+	xw_json_end(j, '}');
+}
+
+const char *xw_tune_pending_name(enum xw_tune_pending was)
+{
+	static const char *const names[] = {
+		[XW_TUNE_NOT_PENDING] = "none",
+		[XW_TUNE_COMPLETED] = "completed",
+		[XW_TUNE_GIVEN_UP] = "given up",
+		[XW_TUNE_CLEARED] = "cleared",
+	};
+
+	return names[was];
+}
+
+void xw_tune_pending_json(enum xw_tune_pending was, struct xw_json *j)
+{
+	const char *name = xw_tune_pending_name(was);
+
+	xw_json_object(j, NULL);
+	xw_json_str(j, "pending", name, strlen(name));
+	xw_json_end(j, '}');
+}
