@@ -34,6 +34,10 @@ equal "e2label of an image without a label" "$? $(cat .out .err)" "0 "
 run_tool ./e2label /dev/null img "a label"
 equal "e2label sets one and says nothing" "$RC$(cat .out .err)" 0
 equal "  and prints it" "$(./e2label img)" "a label"
+SOURCE_DATE_EPOCH=1580605322 ./e2label img "a label"
+is "  the superblock was written when SOURCE_DATE_EPOCH says" grep -q '"last_write_time":1580605322,' <("$BIN/xw-dump" -h --json img)
+(unset SOURCE_DATE_EPOCH && ./e2label img "a label")
+is "    or now" test "$("$BIN/xw-dump" -h --json img | grep -o '"last_write_time":[0-9]*' | tr -dc 0-9)" -gt 1700000000
 run_tool ./e2label /dev/null img ""
 equal "  and removes it" "$RC$(./e2label img)" 0
 run_tool ./e2label /dev/null img "longer than sixteen bytes"
@@ -63,4 +67,4 @@ before=$(sha256sum <src.tar)
 ./mkfs.ext4 -q -d src.tar src.tar 8M </dev/null >.out 2>.err
 is "the source is refused" test "$?" -ne 0
 equal "  and is as it was" "$(sha256sum <src.tar)" "$before"
-done_testing 23
+done_testing 25
