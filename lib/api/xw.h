@@ -264,6 +264,130 @@ const struct xw_export_result *xw_export_result(const struct xw_export *x);
 const char *xw_export_json(struct xw_export *x);
 const char *xw_export_error(const struct xw_export *x);
 
+/* ---- changing parameters and features of an existing image ---- */
+
+struct xw_tune;
+
+/* What the superblock says. Strings are owned by the handle. */
+struct xw_tune_state {
+	const char *features; /* names with a blank between two, as dumpe2fs(8) prints them */
+	const char *label;
+	uint8_t uuid[16];
+	uint64_t block_size, blocks, free_blocks, reserved_blocks;
+	uint64_t inode_size, inodes, free_inodes;
+	uint64_t journal_blocks; /* 0: no internal journal, or its size is not noted there */
+};
+
+struct xw_tune_result {
+	struct xw_tune_state before, after;
+	uint64_t itrees_built, itrees_dropped;
+	uint64_t rebuilt_directories, dropped_indexes;
+	const char *commit; /* how, and next how many live blocks: as in struct xw_import_result */
+	uint64_t commit_blocks;
+	int replayed; /* the journal was replayed before the change */
+	/*
+	 * With "-E" "clear_pending", where the other members are not set, what was found: "none",
+	 * "completed", "given up" or "cleared"; else NULL.
+	 */
+	const char *pending;
+	double seconds;
+};
+
+int xw_tune_new(struct xw_tune **out);
+void xw_tune_free(struct xw_tune *t);
+/*
+ * Set one option by its name on the command line of xw-tune(8): "-L" "root", "-m" "5", "-O"
+ * "^has_journal,itree", "-E" "stride=4", "-j" NULL, "-f" NULL, "--commit" "journal", "--jobs" "2",
+ * ...; all letters but -l and those of output. "-T" is "now" or seconds since 1970; names in "-u"
+ * and "-g" need xw_tune_on_names() before; "-z" and "--redo-file" take a file, "--redo-dir" a
+ * directory (for a redo file if there is no room in the image), "now" seconds since 1970 (default:
+ * the clock). The message of XW_E_USAGE or XW_E_UNSUPPORTED names option and value.
+ */
+int xw_tune_set(struct xw_tune *t, const char *option, const char *value);
+void xw_tune_on_log(struct xw_tune *t, xw_log_cb *cb, void *arg);
+void xw_tune_on_names(struct xw_tune *t, xw_names_cb *cb, void *arg);
+/*
+ * The phase is "change", and how much is done is not known: for canceling, which is possible up to
+ * the commit point and leaves the image as it was.
+ */
+void xw_tune_on_progress(struct xw_tune *t, xw_progress_cb *cb, void *arg);
+/*
+ * Change the image at `path` as all options ask, as one change: after a failure, or if the process
+ * is killed, the image has the old state, or gets the new one when it is opened next. One run per
+ * handle.
+ */
+int xw_tune_run(struct xw_tune *t, const char *path);
+/* Valid after a run that returned 0; owned by the handle, as are the next two. */
+const struct xw_tune_result *xw_tune_result(const struct xw_tune *t);
+/* What xw-tune --json prints; NULL when out of memory. */
+const char *xw_tune_json(struct xw_tune *t);
+const char *xw_tune_error(const struct xw_tune *t);
+
+/* ---- aging an image, and measuring its fragmentation ---- */
+
+#define XW_E_LIMIT (-13) /* aging ended without what "--until" asks for */
+
+struct xw_age;
+
+#define XW_AGE_CLASSES 32 /* class i: 2^i and more, below 2^(i + 1) */
+struct xw_age_fragmentation {
+	uint64_t block_size, blocks, used_blocks, longest_free_run_blocks;
+	uint64_t files, extents; /* regular files with blocks, and theirs */
+	/*
+	 * The share of blocks that follow the one before them on disk (Smith and Seltzer): within
+	 * files, and over all files in the order of a walk over the tree; 1 is best.
+	 */
+	double layout_score, dynamic_layout_score;
+	uint64_t directories_with_index, directories_with_itree;
+	/* by the length of the run in blocks: free runs, and the blocks in them */
+	uint64_t free_runs[XW_AGE_CLASSES], free_blocks[XW_AGE_CLASSES];
+	uint64_t free_buddies[XW_AGE_CLASSES]; /* aligned runs of exactly 2^i blocks */
+	uint64_t files_by_extents[XW_AGE_CLASSES]; /* by their number of extents */
+};
+
+struct xw_age_result {
+	struct xw_age_fragmentation before, after; /* xw_age_measure() sets the second alone */
+	/* since the aging began; those of earlier runs that "--resume" continued */
+	uint64_t operations, operations_resumed;
+	uint64_t created, removed, changed;
+	uint64_t skipped; /* operations on missing files, or without space */
+	uint64_t shortened; /* files that got fewer blocks than requested */
+	uint64_t bytes_written, steps;
+	/* "profile", "util", "layout", "no-run", "ops", "overwrites" or "stalled"; a constant, "" after xw_age_measure() */
+	const char *ended_by;
+	int missed; /* the run ended without what "--until" asks for */
+	double seconds;
+};
+
+int xw_age_new(struct xw_age **out);
+void xw_age_free(struct xw_age *a);
+/*
+ * Set one option by its name on the command line of xw-age(8): "--profile" "pazdera", "--files"
+ * "1000", "--until" "util=80%", "--seed" "7", "--fast" NULL, "--resume" NULL, "-E" "offset=BYTES",
+ * "--redo-file" FILE, "--jobs" "2", ...; also "--redo-dir" DIR (for redo files if there is no room
+ * in the image) and "now" (seconds since 1970, default: when the image was made). The message of
+ * XW_E_USAGE names option and value.
+ */
+int xw_age_set(struct xw_age *a, const char *option, const char *value);
+void xw_age_on_log(struct xw_age *a, xw_log_cb *cb, void *arg);
+/*
+ * The phase is "aging", `done` the bytes written, `files` the operations. What was committed before
+ * a run is canceled stays, and "--resume" continues it. Not called while the image is measured.
+ */
+void xw_age_on_progress(struct xw_age *a, xw_progress_cb *cb, void *arg);
+/*
+ * Age the image at `path`, and measure it before and after. The outcome depends on the image and
+ * the options alone. XW_E_LIMIT: all is done, and the result is valid. One run per handle.
+ */
+int xw_age_run(struct xw_age *a, const char *path);
+/* Measure the image, which is not changed; any number of times, before and after a run, too. */
+int xw_age_measure(struct xw_age *a, const char *path);
+/* Of the last run or measurement, if it returned 0; owned by the handle, as are the next two. */
+const struct xw_age_result *xw_age_result(const struct xw_age *a);
+/* What xw-age --json prints; NULL: there is no result, or out of memory. */
+const char *xw_age_json(struct xw_age *a);
+const char *xw_age_error(const struct xw_age *a);
+
 #ifdef __cplusplus
 }
 #endif

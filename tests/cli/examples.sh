@@ -3,7 +3,7 @@
 # The programs of tests/examples, which show handles of the library: each does what its first comment says.
 . "$(dirname "$0")/lib.sh"
 export SOURCE_DATE_EPOCH=1700000000
-for name in source_cb; do
+for name in source_cb tune age; do
 	[ -x "$XW_BUILD/example_$name" ] || { echo "Bail out! $XW_BUILD/example_$name is not there: build the tests first"; exit 1; }
 done
 example() { "$XW_BUILD/example_$1" "${@:2}" >.out 2>.err; }
@@ -27,4 +27,27 @@ example source_cb img 16M <cut.tar
 equal "what ends early fails" $? 1
 is "  by its name" grep -q '^the archive: ' .err
 is "  and leaves no image" test ! -e img
-done_testing 13
+
+# ---- changes: the images and the reports of the tools ----
+mkfs -q -d src img 16M
+cp img wanted && cp img whole
+is "tune: label, features and reserved blocks" example tune img -L root -O ^has_journal,itree -r 99 now 1700000000
+equal "  tells what was and is" "$(sed 's/: .*has_journal.* -> .*itree.*,/: .../' .out)" "root: ... by inside"
+run_tool "$BIN/xw-tune" /dev/null -L root -O ^has_journal,itree -r 99 wanted
+is "  as xw-tune does" cmp img wanted
+example tune whole -L root -E stride=many
+equal "  what is refused fails" $? 1
+equal "  by option and value" "$(cat .err)" "-E stride=many: Invalid RAID stride: many"
+example tune missing -L root
+equal "  as does a missing image" "$? $(cut -d: -f1 .err)" "1 missing"
+is "age: until two fifths are used" example age img 40% 7
+unset SOURCE_DATE_EPOCH
+mkdir tool && mv wanted tool/img
+(cd tool && "$BIN/xw-age" --profile pazdera --until util=40% --seed 7 --json img >.out)
+is "  as xw-age does" cmp img tool/img
+equal "  with its report" "$(sed 1d .out)" "$(cat tool/.out)"
+example age whole 0% 7
+equal "  what is refused fails" $? 1
+is "  by option and value" grep -q 'until util 0%: ' .err
+is "  and the image is what it was" "$BIN/xw-fsck" -fn whole
+done_testing 25

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "config.h"
+
+#include <string.h>
+
+#include "api/handle.h"
+
+#define TELL_EACH 0.1 /* seconds between two calls of the progress callback */
+
+static void forward_log(void *arg, enum xw_log_level level, const char *line)
+{
+	struct xw_handle *h = arg;
+
+	h->log(h->log_arg, (enum xw_severity)level, line);
+}
+
+void xw_handle_on_log(struct xw_handle *h, xw_log_cb *cb, void *arg)
+{
+	h->log = cb;
+	h->log_arg = arg;
+	h->diag.log = cb ? forward_log : NULL;
+	h->diag.log_arg = h;
+}
+
+void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg)
+{
+	h->progress = cb;
+	h->progress_arg = arg;
+}
+
+int xw_handle_may_set(struct xw_handle *h, const char *option)
+{
+	xw_diag_clear(&h->diag);
+	return h->ran ? xw_fail(&h->diag, XW_ERR_STATE, "%s: the handle was run already", option)
+		      : 0;
+}
+
+int xw_handle_was_set(struct xw_handle *h, int rc, const char *option, const char *value,
+		      const char *text)
+{
+	if (!rc)
+		return 0;
+	if (rc == XW_ERR_NOTFOUND)
+		return xw_fail(&h->diag, XW_ERR_USAGE, "unknown option %s", option);
+	if (!strncmp(text, option, strlen(option)))
+		return xw_fail(&h->diag, rc, "%s", text);
+	return xw_fail(&h->diag, rc, "%s %s: %s", option, value ? value : "", text);
+}
+
+static double seconds_since(const struct timespec *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
+}
+
+/* Asked by every thread that accesses the image, and last before the commit point. */
+static bool ended(void *arg)
+{
+	struct xw_handle *h = arg;
+	const struct xw_progress p = {
+		.phase = h->phase,
+		.done = h->done ? *h->done : 0,
+		.files = h->files ? *h->files : 0,
+	};
+
+	if (pthread_equal(pthread_self(), h->thread) && seconds_since(&h->told) >= TELL_EACH) {
+		clock_gettime(CLOCK_MONOTONIC, &h->told);
+		if (h->progress(h->progress_arg, &p))
+			__atomic_store_n(&h->canceled, true, __ATOMIC_RELAXED);
+	}
+	return __atomic_load_n(&h->canceled, __ATOMIC_RELAXED);
+}
+
+int xw_handle_begin(struct xw_handle *h, const char *path)
+{
+	xw_diag_clear(&h->diag);
+	if (h->ran)
+		return xw_fail(&h->diag, XW_ERR_STATE, "%s: the handle was run already", path);
+	h->ran = true;
+	h->thread = pthread_self();
+	clock_gettime(CLOCK_MONOTONIC, &h->began);
+	return 0;
+}
+
+const struct xw_commit_watch *xw_handle_watch(struct xw_handle *h)
+{
+	h->watch = (struct xw_commit_watch){.ended = ended, .arg = h};
+	return h->progress ? &h->watch : NULL;
+}
+
+int xw_handle_end(struct xw_handle *h, int rc, const char *path)
+{
+	if (rc && !h->diag.code)
+		xw_fail(&h->diag, rc, "%s: %s", path, xw_err_text(rc));
+	xw_fail_repair(&h->diag);
+	return rc;
+}
+
+double xw_handle_seconds(const struct xw_handle *h)
+{
+	return seconds_since(&h->began);
+}
