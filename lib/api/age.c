@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The public age handle: options in by name, one run and any number of measurements, results out. */
+/* The public age handle: options in by name, one run, any number of measurements, results out. */
 #include "config.h"
 
 #include <stdlib.h>

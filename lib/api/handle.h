@@ -31,8 +31,8 @@ void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg);
 /* Before an option is set. XW_ERR_STATE: the handle was run. */
 int xw_handle_may_set(struct xw_handle *h, const char *option);
 /*
- * After it: rc as it is. A failure gets a message that names option and value, whatever `text` does;
- * XW_ERR_NOTFOUND is an unknown option: XW_ERR_USAGE.
+ * After it: rc as it is. A failure gets a message that names option and value, whatever `text`
+ * does; XW_ERR_NOTFOUND is an unknown option: XW_ERR_USAGE.
  */
 int xw_handle_was_set(struct xw_handle *h, int rc, const char *option, const char *value,
 		      const char *text);

@@ -353,7 +353,10 @@ struct xw_age_result {
 	uint64_t skipped; /* operations on missing files, or without space */
 	uint64_t shortened; /* files that got fewer blocks than requested */
 	uint64_t bytes_written, steps;
-	/* "profile", "util", "layout", "no-run", "ops", "overwrites" or "stalled"; a constant, "" after xw_age_measure() */
+	/*
+	 * "profile", "util", "layout", "no-run", "ops", "overwrites" or "stalled"; a constant, ""
+	 * after xw_age_measure()
+	 */
 	const char *ended_by;
 	int missed; /* the run ended without what "--until" asks for */
 	double seconds;
