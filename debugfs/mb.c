@@ -150,11 +150,11 @@ static void our_group(const struct mb *m, struct yaml *y, uint32_t g,
 {
 	yaml_map(y, NULL, true);
 	yaml_u64(y, "group", g);
-	yaml_u64(y, "free", sum->free);
+	yaml_u64(y, "free_clusters", sum->free);
 	yaml_u64(y, "frags", sum->fragments);
 	yaml_u64(y, "first", sum->free ? sum->first_free : xw_image_group_bits(m->view.img));
-	yaml_u64(y, "longest", sum->longest);
-	yaml_u64(y, "average", sum->fragments ? sum->free / sum->fragments : 0);
+	yaml_u64(y, "longest_clusters", sum->longest);
+	yaml_u64(y, "average_clusters", sum->fragments ? sum->free / sum->fragments : 0);
 	yaml_list(y, "buddies", true);
 	for (unsigned i = 0; i < orders(m); i++)
 		yaml_u64(y, NULL, buddies[i]);
@@ -259,7 +259,7 @@ int mb_stats(struct mb *m, bool kernel)
 		yaml_u64(&s.y, "discarded", 0);
 	} else {
 		yaml_u64(&s.y, "groups", m->view.img->groups);
-		yaml_u64(&s.y, "memory", xw_space_memory(m->space));
+		yaml_u64(&s.y, "memory_bytes", xw_space_memory(m->space));
 	}
 	yaml_end(&s.y);
 	yaml_end(&s.y);
@@ -306,9 +306,9 @@ static void print_result(const struct mb *m, struct yaml *y, const struct xw_run
 	}
 	yaml_map(y, "result", false);
 	yaml_u64(y, "start", run->start);
-	yaml_u64(y, "len", run->len);
+	yaml_u64(y, "length_blocks", run->len);
 	yaml_u64(y, "group", off / sb->blocks_per_group);
-	yaml_u64(y, "offset", off % sb->blocks_per_group);
+	yaml_u64(y, "offset_blocks", off % sb->blocks_per_group);
 	yaml_bool(y, "whole", run->len == len);
 	yaml_end(y);
 }
@@ -336,7 +336,7 @@ int mb_find(struct mb *m, uint64_t len, xw_blk goal)
 		return show_done(m->s, img, look, rc);
 	y = begin_result(m, false);
 	yaml_map(&y, "request", false);
-	yaml_u64(&y, "len", len);
+	yaml_u64(&y, "length_blocks", len);
 	yaml_u64(&y, "goal", goal);
 	yaml_end(&y);
 	yaml_word(&y, "criterion", served_by(&before, &after));

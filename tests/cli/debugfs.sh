@@ -228,7 +228,7 @@ def names(node):
         else: yield from names(e["node"])
 want = sorted(str(i) for i in range(1, 501) if i != 7)
 name = [e for e in ls if "name_hex" in e]
-print(sum(g["free"] for g in groups["groups"]) > 0, sorted(names(htree)) == want, sorted(names(itree)) == want,
+print(sum(g["free_clusters"] for g in groups["groups"]) > 0, sorted(names(htree)) == want, sorted(names(itree)) == want,
       len(ffb), len(name), name[0]["name"].encode(), bytes.fromhex(name[0]["name_hex"]))
 END
 )" "True True True 2 1 b'caf\xef\xbf\xbd' b'caf\xe9'"

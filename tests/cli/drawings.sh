@@ -78,7 +78,7 @@ summary, groups = (json.loads(line)["result"] for line in open(".out"))
 svg = Svg("mb.svg")
 cells = [c for c, t in svg.boxes if re.match(r"group \d+: longest free run", t)]
 assert len(cells) == summary["groups"] == len(groups["groups"])
-assert [c == "c0" for c in cells] == [g["free"] == 0 for g in groups["groups"]]
+assert [c == "c0" for c in cells] == [g["free_clusters"] == 0 for g in groups["groups"]]
 listed = sum(int(re.search(r": (\d+) group", t)[1]) for _, t in svg.boxes if t.startswith("order "))
 assert listed == 2 * (summary["groups"] - summary["full_groups"]), listed
 END

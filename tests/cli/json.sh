@@ -153,6 +153,10 @@ run_tool "$BIN/xw-tune" /dev/null --json -j img
 holds "  with what a journal takes" "$all and objects[0]['mballoc']['reqs'] > 0"
 run_tool "$BIN/xw-debugfs" /dev/null --json -R "mb_find 5" -R mb_stats img
 holds "xw-debugfs: mballoc" "set($names) <= set(objects[1]['result']['mballoc']) and objects[1]['result']['mballoc']['reqs'] == 1"
+run_tool "$BIN/xw-debugfs" /dev/null --json -R "mb_find 5" -R "mb_groups 0" -R mb_stats img
+holds "  units in names: a request and what it finds" "[objects[0]['result'][w]['length_blocks'] for w in ('request', 'result')] == [5, 5] and 'offset_blocks' in objects[0]['result']['result']"
+holds "    groups" "{'free_clusters', 'longest_clusters', 'average_clusters'} < set(objects[1]['result']['groups'][0])"
+holds "    memory" "objects[2]['result']['mballoc']['memory_bytes'] > 0"
 run_tool "$BIN/xw-import" /dev/null -vv img attrs.tar
 is "xw-import -vv: sets and cache in lines of their own" [ "$(cat .out .err | grep -c '^xattr sets: 12 lookups, 3 different\|^xattr cache: ')" = 2 ]
-done_testing 238
+done_testing 241

@@ -37,8 +37,8 @@ for name in sys.argv[1:]:
     assert isinstance(d, dict) and d
     if "groups" in d and isinstance(d["groups"], list):
         for g in d["groups"]:
-            assert g["free"] == sum(n << k for k, n in enumerate(g["buddies"])), g
-            assert g["longest"] <= g["free"] and g["frags"] <= max(g["free"], 0), g
+            assert g["free_clusters"] == sum(n << k for k, n in enumerate(g["buddies"])), g
+            assert g["longest_clusters"] <= g["free_clusters"] and g["frags"] <= max(g["free_clusters"], 0), g
 END
 
 while read -r size options; do
@@ -67,7 +67,7 @@ while read -r size options; do
 	for len in 1 7 64 1000 5000; do
 		written=$(stat -c '%y %z %b' img)
 		dbg -R "mb_find $len 3000" img >find
-		start=$(sed -n 's/^  start: //p' find) got=$(sed -n '/^result/,$s/^  len: //p' find)
+		start=$(sed -n 's/^  start: //p' find) got=$(sed -n '/^result/,$s/^  length_blocks: //p' find)
 		if ! grep -q '^criterion: \(goal\|p2_aligned\|goal_fast\|best_avail\|goal_slow\|any\)$' find ||
 			dbg -R "testb $start $got" img | grep -q 'marked in use' || [ "$(stat -c '%y %z %b' img)" != "$written" ] ||
 			{ [ $len = 5000 ] && ! cmp -s img before; }; then
