@@ -169,14 +169,33 @@ static uint64_t desc_blocks_of(const struct xw_mkfs_params *p, uint64_t bytes)
 	return xw_div_up(xw_div_up(bytes / p->block_size, group), p->block_size / desc);
 }
 
+/* Options beside --grow-to and --grow-ratio that ask for the opposite. */
+static int check_growth(const struct xw_mkfs_params *p, struct xw_diag *diag)
+{
+	const uint64_t reserved =
+		p->resize_bytes ? p->resize_bytes : p->resize_blocks * p->block_size;
+
+	if (p->inodes && p->grow_ratio)
+		return xw_fail(
+			diag, XW_ERR_USAGE,
+			"-N and --grow-ratio: both determine the number of inodes; give one");
+	if (p->grow_bytes && reserved && reserved < p->grow_bytes)
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "-E resize, --grow-to: descriptors for %llu bytes are fewer than "
+			       "those for %llu; give one of the two",
+			       (unsigned long long)reserved, (unsigned long long)p->grow_bytes);
+	return 0;
+}
+
 /* --grow-to: descriptors and, in every group, inodes for that size. */
 static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	const uint64_t most =
 		xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? XW_BLK_MAX : UINT32_MAX;
+	const int err = check_growth(p, diag);
 
-	if (!p->grow_bytes)
-		return 0;
+	if (err || !p->grow_bytes)
+		return err;
 	if (p->grow_bytes <= p->size_bytes)
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "--grow-to: %llu bytes are not more than the filesystem has, %llu",
@@ -188,6 +207,10 @@ static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
 			       most == XW_BLK_MAX ? "are too many" : "need the feature 64bit");
 	if (!p->grow_ratio)
 		p->grow_ratio = p->bytes_per_inode;
+	if (xw_has_ro(&p->features, XW_RO_BIGALLOC))
+		xw_log(diag, XW_LOG_WARN,
+		       "--grow-to: resize2fs enlarges a bigalloc filesystem only with its option "
+		       "-f");
 	if (xw_has_incompat(&p->features, XW_INCOMPAT_META_BG))
 		return 0; /* room for descriptors comes with the groups */
 	if (desc_blocks_of(p, p->grow_bytes) > p->block_size / 4) {

@@ -155,12 +155,15 @@ void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *fr
  * are reserved for, or block numbers reach.
  */
 uint64_t xw_geo_growth(const struct xw_geo *geo);
+/* Warn where -N leaves the enlarged filesystem of --grow-to fewer inodes than are usual. */
+void xw_geo_warn_few_inodes(const struct xw_geo *geo, const struct xw_mkfs_params *p,
+			    struct xw_diag *diag);
 #define XW_JOURNAL_FS_BLOCKS 2048u /* smallest filesystem with a journal */
 /* mke2fs(8)'s journal size for this many fs blocks; 0 when too small for one. */
 uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size);
 /* Blocks of the log, without those for fast commits, as -J size= or --grow-to say. */
 uint64_t xw_geo_log_blocks(const struct xw_mkfs_params *p, uint64_t fs_blocks);
-/* The inodes that a group has to have where --grow-to or --grow-ratio is given; else 0. */
+/* The inodes that a group has to have for --grow-to without -N, or for --grow-ratio; else 0. */
 uint64_t xw_geo_inodes_to_grow(const struct xw_geo *geo, const struct xw_mkfs_params *p);
 
 /*

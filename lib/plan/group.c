@@ -66,6 +66,29 @@ uint64_t xw_geo_growth(const struct xw_geo *geo)
 	return XW_MAX(most, geo->blocks);
 }
 
+/*
+ * -N is the number of inodes of the image itself. Groups that resize2fs adds have as many as the
+ * present ones, so a small number limits the enlarged filesystem, too.
+ */
+void xw_geo_warn_few_inodes(const struct xw_geo *geo, const struct xw_mkfs_params *p,
+			    struct xw_diag *diag)
+{
+	const uint64_t blocks = p->grow_bytes / geo->block_size;
+	const uint64_t groups = xw_div_up(blocks, geo->blocks_per_group);
+	uint64_t usual, made;
+
+	if (!p->inodes || !p->grow_bytes)
+		return;
+	usual = XW_MIN(p->grow_bytes / p->grow_ratio, UINT32_MAX);
+	made = XW_MIN(groups * geo->inodes_per_group, UINT32_MAX);
+	if (made < usual)
+		xw_log(diag, XW_LOG_WARN,
+		       "-N %llu: enlarged to the size of --grow-to, the filesystem has %llu "
+		       "inodes; without -N it has %llu",
+		       (unsigned long long)p->inodes, (unsigned long long)made,
+		       (unsigned long long)usual);
+}
+
 bool xw_geo_has_desc(const struct xw_geo *geo, uint32_t group)
 {
 	uint32_t i = group % geo->desc_per_block;

@@ -138,7 +138,8 @@ uint64_t xw_geo_inodes_to_grow(const struct xw_geo *geo, const struct xw_mkfs_pa
 {
 	const uint64_t bytes = (uint64_t)geo->blocks_per_group * geo->block_size;
 
-	return p->grow_ratio ? XW_MIN(bytes / p->grow_ratio, xw_geo_inodes_max(geo)) : 0;
+	return p->grow_ratio && !p->inodes ? XW_MIN(bytes / p->grow_ratio, xw_geo_inodes_max(geo))
+					   : 0;
 }
 
 /* Inodes per group: whole table blocks, a multiple of 8, and fewer than 2^32 in total. */
@@ -329,6 +330,8 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 		out->overhead = xw_geo_overhead_clusters(out);
 	if (err)
 		xw_geo_free(out);
+	else
+		xw_geo_warn_few_inodes(out, p, diag);
 	return err;
 }
 

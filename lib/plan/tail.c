@@ -609,6 +609,7 @@ int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		xw_geo_free(out);
 		return xw_fail_nomem(diag, "group layout");
 	}
+	xw_geo_warn_few_inodes(out, p, diag);
 	return 0;
 }
 

@@ -100,6 +100,38 @@ refuses "--grow-to less than the image needs" 1 "less than the filesystem needs"
 is "  makes none" test ! -e img
 mkfs -O ^64bit --grow-to 20T -d tree img
 refuses "--grow-to beyond numbers of 32 bits" 2 "5368709120 blocks need the feature 64bit"
+for where in '-d tree img' 'img 64M'; do
+	# shellcheck disable=SC2086
+	mkfs -N 1000 --grow-to 10G $where
+	says=$(sed -n 's/^xw-mkfs: warning: -N 1000: .*has \([0-9]*\) inodes; without -N it has 655360$/\1/p' .err)
+	equal "-N below what --grow-to makes by itself, $where: honored" "$RC $(field 'Inode count') $(wc -l <.err)" "0 1008 1"
+	truncate -s 10G img
+	e2fsck -fy img >/dev/null 2>&1
+	is "  resize2fs" resize2fs img
+	equal "  a warning has named the number" "$(field 'Inode count')" "$says"
+	clean img "  e2fsck finds nothing"
+done
+mkfs -N 40000 --grow-to 1G -d tree img
+works "-N above it"
+mkfs -N 1000 --grow-ratio 16384 -d tree img
+refuses "-N and --grow-ratio" 2 "-N and --grow-ratio: both"
+mkfs -E resize=5G --grow-to 10G -d tree img
+refuses "-E resize below --grow-to" 2 "-E resize, --grow-to: descriptors for 5368709120 bytes"
+mkfs -E resize=100000 --grow-to 10G img 64M
+refuses "  in blocks, with SIZE" 2 "-E resize, --grow-to: descriptors for 409600000 bytes"
+mkfs -E resize=600G --grow-to 10G -d tree img
+works "  above it"
+for options in '-O bigalloc' '-O bigalloc -C 16384 -b 1024'; do
+	# shellcheck disable=SC2086
+	mkfs $options --grow-to 4G -d tree img
+	refuses "--grow-to 4G $options: a warning" 0 "only with its option -f"
+	truncate -s 4G img
+	e2fsck -fy img >/dev/null 2>&1
+	is "  which is true" sh -c '! resize2fs img 2>.why && grep -q "Use the force option" .why'
+	is "  resize2fs -f" resize2fs -f img
+	equal "  the size" "$(($(field 'Block count') * $(field 'Block size') >> 30))" 4
+	clean img "  e2fsck finds nothing"
+done
 mkfs --grow-to 12 -d tree img
 refuses "--grow-to 12" 2 "must be bytes"
 mkfs -v -d tree img
@@ -192,4 +224,4 @@ assert json.load(open(".out"))["error"] and sys.argv[1] != "0"' "$RC"
 else
 	skip "a failure is an object" "python3 is not installed" 10
 fi
-done_testing 143
+done_testing 166
