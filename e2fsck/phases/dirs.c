@@ -212,12 +212,13 @@ static void check_first(struct fsck_dirscan *s, uint32_t i)
 	d->rebuild |= FSCK_FOUND(f, DIR_HOLE, .dir = d->ino, .lblk = 0);
 }
 
+/* lost+found keeps its blocks: they are there for a repair that cannot allocate any. */
 static bool wants_optimizing(const struct fsck_dirscan *s, uint32_t i)
 {
 	const struct fsck *f = s->f;
 
 	return f->opts.optimize_dirs && !f->round && f->opts.mode != FSCK_NO &&
-	       s->first[i + 1] - s->first[i] > 1;
+	       f->dirs.v[i].ino != f->lost_found && s->first[i + 1] - s->first[i] > 1;
 }
 
 static int check_each(struct fsck_dirscan *s)

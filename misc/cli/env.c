@@ -46,6 +46,17 @@ int cli_source_date_epoch(const char **value)
 	return 0;
 }
 
+const char *cli_fake_time(void)
+{
+	const char *text = getenv("E2FSPROGS_FAKE_TIME");
+	const size_t digits = text ? strspn(text, "0123456789") : 0;
+
+	/* a longer number is a date in digits, which stock tools misread */
+	if (!digits || text[digits] || digits > 11 || !strtoll(text, NULL, 10))
+		return NULL;
+	return text;
+}
+
 const char *cli_mke2fs_config(void)
 {
 	return getenv("MKE2FS_CONFIG");

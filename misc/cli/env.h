@@ -10,6 +10,8 @@
  * of seconds since 1970, -1 otherwise (the caller prints the error).
  */
 int cli_source_date_epoch(const char **value);
+/* E2FSPROGS_FAKE_TIME: a number of seconds since 1970; NULL if unset, 0 or anything else. */
+const char *cli_fake_time(void);
 
 /* MKE2FS_CONFIG: the name of a configuration file, "" for none; NULL if not set. */
 const char *cli_mke2fs_config(void);

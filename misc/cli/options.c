@@ -279,6 +279,8 @@ static int take_environment(struct cli_line *l)
 			       getenv("SOURCE_DATE_EPOCH"));
 		return EXIT_USAGE;
 	}
+	if (!now)
+		now = cli_fake_time();
 	if (now)
 		cli_line_push(l, "now", now);
 	return -1;

@@ -160,18 +160,25 @@ static int take(struct cli_line *l, int key, const char *value)
 }
 
 /* The current time: SOURCE_DATE_EPOCH, else the clock, also where that is before 1970. */
-static void set_now(struct tune_args *args, const char *value)
+static void settle_now(struct tune_args *args)
 {
-	(void)xw_tune_option(&args->o, "now", value);
+	for (size_t i = 0; i < args->line.count; i++) {
+		if (!strcmp(args->line.settings[i].name, "now"))
+			(void)xw_tune_option(&args->o, "now", args->line.settings[i].value);
+	}
 	xw_diag_clear(&args->diag);
 }
 
 /* "e2label IMAGE [LABEL]": prints the label, or sets it. */
 static int parse_e2label(struct tune_args *args, int argc, char **argv)
 {
-	const char *now;
+	int status;
 
 	args->line.usage = "e2label IMAGE [LABEL]";
+	status = cli_line_read(&args->line, 1, argv); /* no options, but the environment */
+	if (status >= 0)
+		return status;
+	settle_now(args);
 	if (argc < 2 || argc > 3) {
 		cli_line_failf(&args->line, argc < 2 ? "the name of the image is missing"
 						     : "too many arguments");
@@ -181,12 +188,6 @@ static int parse_e2label(struct tune_args *args, int argc, char **argv)
 	args->o.opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
 	args->line.quiet = true;
 	args->print_label = argc == 2;
-	if (cli_source_date_epoch(&now)) {
-		cli_line_failf(&args->line, "SOURCE_DATE_EPOCH is not a number of seconds");
-		return EXIT_FAILED;
-	}
-	if (now)
-		set_now(args, now);
 	return argc == 2 ? -1 : set(args, 'L', argv[2]);
 }
 
@@ -239,9 +240,7 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 	status = cli_line_read(&args->line, argc, argv);
 	if (status >= 0)
 		return status;
-	for (size_t i = 0; i < args->line.count; i++)
-		if (!strcmp(args->line.settings[i].name, "now"))
-			set_now(args, args->line.settings[i].value);
+	settle_now(args);
 	if (optind != argc - 1) {
 		cli_line_failf(&args->line, optind == argc ? "the name of the image is missing"
 							   : "one image at a time");
