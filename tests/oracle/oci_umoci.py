@@ -4,6 +4,7 @@
 
     oci_umoci.py MKFS KIT random FIRST LAST     made-up images, one for each seed, in ten forms
     oci_umoci.py MKFS KIT real                  images that umoci, and skopeo from them, make of a host's directory
+    oci_umoci.py MKFS KIT buildah               images that buildah makes of it: by commits, and by a file of instructions
 
 For each image: what xw-mkfs makes of it, mounted, is what umoci unpacks: names, contents, types, modes, owners, times, devices,
 extended attributes, and which names are one file. A form that umoci does not read (zstd, Docker's) it gets converted by skopeo, or
@@ -309,9 +310,63 @@ def real():
     return ok & compare("skopeo's layers of zstd", made("zstd"), want)
 
 
+def buildah(*command):
+    """In a store of its own, without a network, mounts or a registry."""
+    here = os.getcwd()
+    return run("buildah", "--root", here + "/store", "--runroot", here + "/run", "--storage-driver", "vfs", *command).strip().split("\n")[-1]
+
+
+def committed(base, change, name):
+    """An image with one more layer; change has the root directory of its container."""
+    container = buildah("from", base)
+    change(buildah("mount", container))
+    buildah("umount", container)
+    buildah("config", "--env", "A=b", "--entrypoint", '["/etc/profile"]', "--label", "x=y", container)
+    buildah("commit", container, name)
+
+
+def instructions():
+    """A build with ADD and COPY, a layer for each instruction; the archive is unpacked by ADD."""
+    os.makedirs("context/tree/dir")
+    with open("context/tree/dir/file", "w") as f:
+        f.write("text\n" * 1000)
+    os.symlink("dir/file", "context/tree/link")
+    with tarfile.open("context/more.tar.gz", "w:gz") as tar:
+        tar.add("context/tree", "added")
+    with open("context/Dockerfile", "w") as f:
+        f.write("FROM scratch\nADD more.tar.gz /\nCOPY tree /copied\nCOPY --chown=7:8 tree/dir/file /added/dir/file\n"
+                "ENV PATH=/bin\nUSER 7\nCMD [\"/copied/link\"]\n")
+    buildah("bud", "--layers", "-t", "third", "context")
+
+
+def compare_below(what, got, want):
+    """Its layers do not hold the root directory, whose time is that of the build for xw-mkfs, and 0 for umoci."""
+    got["."][3] = want["."][3] = None
+    return compare(what, got, want)
+
+
+def by_buildah():
+    committed("scratch", fill, "first")
+    committed("first", change, "changed")
+    committed("changed", again, "second")
+    instructions()
+    ok = True
+    for name, form in (("first", "oci:first:tag"), ("second", "docker-archive:second.tar:example/second:1"), ("third", "oci-archive:third.tar:tag")):
+        buildah("push", name, "oci:%s-layout:latest" % name)
+        buildah("push", name, form)
+        want = unpacked(name + "-layout")
+        file = form.split(":")[1]
+        ok &= compare_below("buildah's %s, by its path" % form, made(file), want)
+        if form.startswith("docker-archive"):
+            ok &= compare_below("  by name", made(form), want)
+    return ok & compare_below("  by the name of a layout", made("oci:first-layout:latest"), unpacked("first-layout"))
+
+
 def main():
     if sys.argv[3] == "real":
         return real()
+    if sys.argv[3] == "buildah":
+        return by_buildah()
     return random_images(int(sys.argv[4]), int(sys.argv[5]))
 
 
