@@ -9,6 +9,22 @@ HERE=$(cd "$(dirname "$0")" && pwd)
 command_lines "$HERE/integrators.table"
 is "at least 30 command lines" test "$lines" -ge 30
 
+# with WHOSE COMMAND...: the command finds the tools of stock, or ours under their names.
+with() {
+	local path=$stock
+	[ "$1" != ours ] || path=$with_ours
+	shift
+	PATH=$path "$@" >.out 2>.err </dev/null
+}
+# judged WHAT IMAGE STOCKS-IMAGE: ours is clean, and the same filesystem with the same names and contents, but for times of directories,
+# which the programs may have made at another second.
+judged() {
+	clean "$2" "$1: is clean"
+	facts "$2" | sed -E 's/^(.* d .*) [0-9]+\.[0-9]+$/\1/' >ours.facts
+	facts "$3" | sed -E 's/^(.* d .*) [0-9]+\.[0-9]+$/\1/' >stock.facts
+	is "  what stock's tools make" diff stock.facts ours.facts
+}
+
 # ---- systemd-repart ----
 
 if ! command -v systemd-repart >/dev/null; then
@@ -17,16 +33,47 @@ elif ! is_root || ! losetup -f >/dev/null 2>&1; then
 	skip "systemd-repart" "needs root and loop devices"
 else
 	mkdir repart.d
-	printf '[Partition]\nType=root\nFormat=ext4\nLabel=root\nSizeMinBytes=32M\nCopyFiles=%s:/\n' "$T/DIR" >repart.d/10-root.conf
-	PATH=$with_ours systemd-repart --definitions="$T/repart.d" --empty=create --size=64M --dry-run=no --no-pager \
-		--seed=00112233445566778899aabbccddeeff sd.img >.out 2>.err </dev/null
-	RC=$?
-	equal "systemd-repart makes a disk with mkfs.ext4 of ours" $RC 0
-	equal "  whose partition has the files" "$("$BIN/xw-export" --partition 1 sd.img file | tar xOf - file | cksum)" "$(cksum <DIR/file)"
-	dd if=sd.img of=part bs=1M skip=1 status=none
-	clean part "  and is clean"
-	is "  ours made it" sh -c 'dumpe2fs -h part 2>/dev/null | grep -q "volume name: *root"'
+	printf '[Partition]\nType=root\nFormat=ext4\nLabel=root\nSizeMinBytes=32M\nSizeMaxBytes=32M\nCopyFiles=%s:/\n' "$T/DIR" >repart.d/10-root.conf
+	printf '[Partition]\nType=var\nFormat=ext4\nLabel=var\nSizeMinBytes=16M\nSizeMaxBytes=16M\nMakeDirectories=/log /lib\n' >repart.d/20-var.conf
+	for whose in stock ours; do
+		with $whose systemd-repart --definitions="$T/repart.d" --empty=create --size=64M --dry-run=no --no-pager \
+			--seed=00112233445566778899aabbccddeeff sd.$whose
+		equal "systemd-repart, mkfs.ext4 $whose" $? 0
+		dd if=sd.$whose of=root.$whose bs=1M skip=1 count=32 status=none
+		dd if=sd.$whose of=var.$whose bs=1M skip=33 count=16 status=none
+	done
+	for part in root var; do judged "  its partition $part" $part.ours $part.stock; done
+	equal "  its files" "$("$BIN/xw-export" --partition 1 sd.ours file | tar xOf - file | cksum)" "$(cksum <DIR/file)"
 fi
+
+# ---- mkosi ----
+
+# The function of mkosi 14 that makes the filesystem; all the rest of it installs a distribution.
+cat >by_mkosi.py <<'PY'
+import pathlib, shutil, sys, types
+sys.path.append("/usr/lib/python3/dist-packages")
+try:
+    import mkosi
+    generate, form = mkosi.generate_ext4, mkosi.OutputFormat.gpt_ext4
+except (ImportError, AttributeError):
+    sys.exit(77)
+state = types.SimpleNamespace(for_cache=False, config=types.SimpleNamespace(
+    output=pathlib.Path("mkosi.out").absolute(), output_format=form, root_size=48 << 20, minimize=sys.argv[2] == "minimize"))
+with generate(state, pathlib.Path("DIR"), "root") as f:
+    shutil.copyfile(f.name, sys.argv[1])
+PY
+for how in plain minimize; do
+	for whose in stock ours; do
+		with $whose python3 by_mkosi.py mkosi.$whose $how
+		RC=$?
+		[ $RC = 77 ] || [ $RC = 127 ] || equal "mkosi, mkfs.ext4 $whose, $how" $RC 0
+	done
+	if [ $RC = 77 ] || [ $RC = 127 ]; then
+		skip "mkosi, $how" "mkosi 14 is not installed" 4
+	else
+		judged "  its filesystem" mkosi.ours mkosi.stock
+	fi
+done
 
 # ---- genimage ----
 
@@ -47,13 +94,14 @@ if command -v genimage >/dev/null; then
 			partition root { image = "root.ext4" }
 		}
 	C
-	PATH=$with_ours genimage --config genimage.cfg --rootpath DIR --tmppath tmp --inputpath in --outputpath out >.out 2>.err </dev/null
-	RC=$?
-	equal "genimage with use-mke2fs makes a disk with ours" $RC 0
-	clean out/root.ext4 "  its filesystem is clean"
-	equal "  and has the files" "$("$BIN/xw-export" --partition 1 out/disk.img file | tar xOf - file | cksum)" "$(cksum <DIR/file)"
-	is "  at the time that it asked for" sh -c 'dumpe2fs -h out/root.ext4 2>/dev/null | grep -q "created: *Mon Jan  1 00:00:00 2024"'
+	for whose in stock ours; do
+		with $whose genimage --config genimage.cfg --rootpath DIR --tmppath tmp.$whose --inputpath in --outputpath out.$whose
+		equal "genimage with use-mke2fs, $whose" $? 0
+	done
+	judged "  its filesystem" out.ours/root.ext4 out.stock/root.ext4
+	equal "  its files" "$("$BIN/xw-export" --partition 1 out.ours/disk.img file | tar xOf - file | cksum)" "$(cksum <DIR/file)"
+	is "  at the time that it asked for" sh -c 'dumpe2fs -h out.ours/root.ext4 2>/dev/null | grep -q "created: *Mon Jan  1 00:00:00 2024"'
 else
-	skip "genimage" "it is not installed"
+	skip "genimage" "it is not installed" 6
 fi
-done_testing 151
+done_testing 164
