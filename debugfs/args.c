@@ -58,6 +58,9 @@ static void print_help(FILE *out)
 	      "  -E offset=BYTES       where in IMAGE the filesystem begins\n"
 	      "      --partition N     in partition N of IMAGE\n" CLI_REDO_HELP(
 		      "  ") "      --json            a line of JSON for each request\n"
+			    "  -q, --quiet           no warnings\n"
+			    "  -v, --verbose         say more; twice: everything\n"
+			    "  -D                    nothing: the page cache is used all the same\n"
 			    "  -V, --version         print the version\n"
 			    "  -h, --help            print this\n"
 			    "\n"

@@ -156,7 +156,8 @@ enum {
 	"      --file-contexts FILE  SELinux labels by a file of selinux\n" \
 	"      --mount-point DIR     what names in these two begin with\n" \
 	"      --mtime DATE|FILE     the time of everything\n" \
-	"      --clamp-mtime         no time later than that, or SOURCE_DATE_EPOCH\n"
+	"      --clamp-mtime         no time later than that, or SOURCE_DATE_EPOCH\n" \
+	"      --acls, --numeric-owner, --selinux, --xattrs  always on; taken for tar's sake\n"
 /* clang-format on */
 
 struct cli_setting {

@@ -29,7 +29,7 @@ case $(mke2fs -V 2>&1) in
 *1.47.*) version=1.47 ;;
 *) version= ;;
 esac
-mke2fs -qF -t ext4 -L asked -U 01234567-89ab-cdef-0123-456789abcdef -d DIR asked 32M
+mke2fs -qF -t ext4 -L asked -U 01234567-89ab-cdef-0123-456789abcdef -d DIR asked 32M >/dev/null
 
 # run PATH COMMANDS, in the directory a or b: exit statuses in status, the last output in output.
 run() {
