@@ -131,4 +131,20 @@ for tool in xw-age xw-debugfs xw-dump xw-export xw-freefrag xw-fsck xw-import xw
 	fi
 	equal "  and no other" "$(grep -vx options synopsis | comm -13 table - | tr '\n' ' ')" ""
 done
-done_testing 70
+
+# ---- the keys of -E ----
+
+# The rows of these tables are read from the source as it is.
+while read -r tool source pattern; do
+	sed -nE "s/^\t$pattern.*/\1/p" "$XW_SRC/$source" | sort -u >keys
+	is "$tool -E: the table of keys" test "$(wc -l <keys)" -gt 10
+	while read -r key; do
+		grep -qE "(^\.Cm|^\.It Cm|[ ,]Cm|[ ,]) ?(${key}|${key#no_})([= ,]|$)" "$(page_of "$tool")" || echo "$key"
+	done <keys >unnamed
+	equal "  the manual page has all of them" "$(tr '\n' ' ' <unnamed)" ""
+done <<'TABLE'
+xw-mkfs lib/plan/params_ext.c \{"([a-z_0-9-]+)", ARG_
+xw-fsck e2fsck/extended.c [F{][LAG(]*"([a-z_0-9]+)"
+xw-tune misc/tune/lists.c \{"([a-z_0-9-]+)", (true|false), set_
+TABLE
+done_testing 76
