@@ -29,7 +29,7 @@ int xw_verify_begin(struct xw_verify *v, const struct xw_digest *want)
 {
 	*v = (struct xw_verify){.want = *want};
 	if (!xw_digest_is_set(want)) {
-		v->done = true;
+		v->state = XW_VERIFY_RIGHT;
 		return 0;
 	}
 	v->hasher = xw_hasher_new(want);
@@ -44,21 +44,19 @@ void xw_verify_free(struct xw_verify *v)
 
 static void verify_add(struct xw_verify *v, const void *buf, size_t len)
 {
-	if (!v->done)
+	if (v->state == XW_VERIFY_READING)
 		xw_hasher_add(v->hasher, buf, len);
 }
 
 bool xw_verify_end(struct xw_verify *v, char *err, size_t room)
 {
-	struct xw_digest is;
-
-	if (v->done)
-		return true;
-	xw_hasher_end(v->hasher, &is);
-	v->done = xw_digest_same(&is, &v->want);
-	if (!v->done)
-		snprintf(err, room, "damaged: its digest is %s, not %s", is.text, v->want.text);
-	return v->done;
+	if (v->state == XW_VERIFY_READING) {
+		xw_hasher_end(v->hasher, &v->is);
+		v->state = xw_digest_same(&v->is, &v->want) ? XW_VERIFY_RIGHT : XW_VERIFY_WRONG;
+	}
+	if (v->state == XW_VERIFY_WRONG)
+		snprintf(err, room, "damaged: its digest is %s, not %s", v->is.text, v->want.text);
+	return v->state == XW_VERIFY_RIGHT;
 }
 
 /* ---- a part of a file ---- */
@@ -88,20 +86,23 @@ static ssize_t blob_read(struct xw_blob_read *r, void *buf, size_t len, char *er
 	return n;
 }
 
-int xw_blob_finish(struct xw_blob_read *r, char *err, size_t room)
+int xw_blob_finish(struct xw_blob_read *r, struct xw_feed_tick tick, char *err, size_t room)
 {
 	unsigned char *buf;
 	ssize_t n = 1;
 
-	if (r->verify.done)
+	if (r->verify.state == XW_VERIFY_RIGHT)
 		return 0;
 	buf = malloc(DRAIN_BYTES);
 	if (!buf) {
 		snprintf(err, room, "out of memory");
 		return XW_ERR_NOMEM;
 	}
-	while (n > 0)
-		n = blob_read(r, buf, DRAIN_BYTES, err, room);
+	while (n > 0) {
+		n = tick.fn ? tick.fn(tick.arg) : 0;
+		if (!n)
+			n = blob_read(r, buf, DRAIN_BYTES, err, room);
+	}
 	free(buf);
 	return (int)n;
 }

@@ -23,17 +23,28 @@ struct oci {
 	struct xw_store *store;
 	struct xw_oci_image image;
 	size_t next; /* layer */
-	struct xw_source *layer; /* the open one, or NULL */
+	struct xw_source *layer; /* the open one, or NULL; owns the input */
+	struct xw_input *in; /* of the open layer, or NULL */
 	struct xw_blob_read blob;
 	struct xw_verify diff;
 	uint64_t done; /* bytes of finished layers */
 	int failed; /* sticky */
 };
 
+/* Ends the reading thread, so that the blob and its digests can be used. */
+static void close_input(struct oci *c)
+{
+	if (c->layer)
+		xw_source_close(c->layer);
+	else
+		xw_input_free(c->in);
+	c->layer = NULL;
+	c->in = NULL;
+}
+
 static void close_layer(struct oci *c)
 {
-	xw_source_close(c->layer);
-	c->layer = NULL;
+	close_input(c);
 	xw_blob_close(&c->blob.blob);
 	xw_verify_free(&c->blob.verify);
 	xw_verify_free(&c->diff);
@@ -81,20 +92,12 @@ static int stack(struct oci *c, struct xw_feed **f, bool plain)
 {
 	struct xw_feed *on = NULL;
 	int r = plain ? 0 : xw_feed_decompress(*f, &on);
-	ssize_t n;
 
 	if (r < 0)
 		fail(c, r, (*f)->err);
 	if (r == 1)
 		*f = on;
-	if (r >= 0 && !plain) {
-		n = xw_feed_peek(*f, XW_TAR_LOOK);
-		if (n < 0)
-			r = fail(c, (int)n, (*f)->err);
-		else if (n && !xw_tar_begins(xw_feed_head(*f), (size_t)n))
-			r = fail(c, XW_ERR_INPUT, "is not a tar archive, compressed or not");
-	}
-	if (r >= 0 && !c->diff.done) {
+	if (r >= 0 && c->diff.state == XW_VERIFY_READING) {
 		on = xw_feed_verified(*f, &c->diff);
 		if (on)
 			*f = on;
@@ -106,7 +109,21 @@ static int stack(struct oci *c, struct xw_feed **f, bool plain)
 	return r < 0 ? r : 0;
 }
 
-static int open_layer(struct oci *c, const struct xw_oci_layer *l)
+/* Does the input begin like a tar archive? An empty one has no members. */
+static int check_tar(struct oci *c)
+{
+	const unsigned char *p;
+	size_t len;
+	const int rc = xw_input_get(c->in, &p, &len);
+
+	if (rc)
+		return fail(c, rc, xw_input_error(c->in));
+	return !len || xw_tar_begins(p, len)
+		       ? 0
+		       : fail(c, XW_ERR_INPUT, "is not a tar archive, compressed or not");
+}
+
+static int open_tar(struct oci *c, const struct xw_oci_layer *l)
 {
 	const struct xw_tar_params p = {
 		.name = l->label,
@@ -115,8 +132,19 @@ static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 		.drain = true,
 		.verified = true,
 	};
+	int rc = check_tar(c);
+
+	if (rc)
+		return rc;
+	rc = xw_tar_open(c->in, &p, &c->layer);
+	if (rc)
+		c->in = NULL;
+	return rc;
+}
+
+static int open_layer(struct oci *c, const struct xw_oci_layer *l)
+{
 	struct xw_feed *f;
-	struct xw_input *in;
 	int plain, rc;
 
 	c->src.name = l->label;
@@ -137,11 +165,41 @@ static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 	rc = stack(c, &f, plain);
 	if (rc)
 		return rc;
-	in = xw_input_new(f, c->o.threaded);
-	if (!in)
+	c->in = xw_input_new(f, c->o.threaded);
+	if (!c->in)
 		return fail(c, XW_ERR_NOMEM, "out of memory");
-	c->failed = xw_tar_open(in, &p, &c->layer);
-	return c->failed;
+	return open_tar(c, l);
+}
+
+/*
+ * A failure of a layer: if it was caused by the contents, read the rest, so that a wrong digest is
+ * reported rather than what a reader of damaged data found wrong. Returns the code to fail with.
+ */
+static int blame(struct oci *c, int code)
+{
+	struct xw_diag *d = c->src.diag;
+	char was[sizeof(d->text)], why[256];
+	uint64_t skipped;
+	int rc = 0;
+
+	c->failed = code;
+	if ((code != XW_ERR_INPUT && code != XW_ERR_TRUNCATED && code != XW_ERR_UNSUPPORTED &&
+	     code != XW_ERR_LIMIT) ||
+	    d->code != code)
+		return code;
+	memcpy(was, d->text, sizeof(was));
+	xw_diag_clear(d);
+	if (c->in)
+		rc = xw_input_copy(c->in, NULL, UINT64_MAX, &skipped);
+	if (rc == XW_ERR_IO) /* also an interrupt */
+		return fail(c, rc, xw_input_error(c->in));
+	close_input(c);
+	rc = xw_blob_finish(&c->blob, c->o.tick, why, sizeof(why));
+	if (!rc && c->diff.state == XW_VERIFY_WRONG && !xw_verify_end(&c->diff, why, sizeof(why)))
+		rc = XW_ERR_INPUT;
+	if (rc)
+		return fail(c, rc, why);
+	return xw_fail(d, code, "%s", was);
 }
 
 static int oci_layer(struct xw_source *s)
@@ -155,7 +213,7 @@ static int oci_layer(struct xw_source *s)
 	if (c->next == c->image.n)
 		return 0;
 	rc = open_layer(c, &c->image.layers[c->next++]);
-	return rc ? rc : 1;
+	return rc ? blame(c, rc) : 1;
 }
 
 /* The archive has ended: verify what is left of the blob. */
@@ -164,10 +222,9 @@ static int end_layer(struct oci *c)
 	char why[256];
 	int rc;
 
-	xw_source_close(c->layer); /* its thread has ended */
-	c->layer = NULL;
-	rc = xw_blob_finish(&c->blob, why, sizeof(why));
-	if (!rc && !c->diff.done)
+	close_input(c);
+	rc = xw_blob_finish(&c->blob, c->o.tick, why, sizeof(why));
+	if (!rc)
 		rc = xw_verify_end(&c->diff, why, sizeof(why)) ? 0 : XW_ERR_INPUT;
 	c->done += c->blob.blob.size;
 	return rc ? fail(c, rc, why) : 0;
@@ -181,9 +238,7 @@ static int oci_next(struct xw_source *s, const struct xw_entry **e)
 	if (c->failed || !c->layer)
 		return c->failed;
 	r = xw_source_next(c->layer, e);
-	if (r < 0)
-		c->failed = r;
-	return r ? r : end_layer(c);
+	return r < 0 ? blame(c, r) : r ? r : end_layer(c);
 }
 
 static int oci_read(struct xw_source *s, const void **buf, size_t *len, uint64_t *off)
@@ -194,9 +249,7 @@ static int oci_read(struct xw_source *s, const void **buf, size_t *len, uint64_t
 	if (c->failed || !c->layer)
 		return c->failed;
 	r = xw_source_read(c->layer, buf, len, off);
-	if (r < 0)
-		c->failed = r;
-	return r;
+	return r < 0 ? blame(c, r) : r;
 }
 
 static uint64_t oci_consumed(const struct xw_source *s)

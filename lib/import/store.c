@@ -203,7 +203,7 @@ static int new_store(int fd, const char *name, struct xw_diag *diag, struct xw_s
 int xw_store_open_archive(int fd, uint64_t size, const char *name, struct xw_feed_tick tick,
 			  struct xw_diag *diag, struct xw_store **out)
 {
-	struct xw_blob_read r = {.blob = {.fd = fd, .size = size}, .verify.done = true};
+	struct xw_blob_read r = {.blob = {.fd = fd, .size = size}, .verify.state = XW_VERIFY_RIGHT};
 	struct xw_store *s;
 	bool done = false;
 	uint64_t at = 0;

@@ -445,6 +445,30 @@ class Maker:
         # the time in a gzip header: everything is right but the digest
         self.refused("digest-gzip", "layer 2 of 3 .*damaged: its digest is sha256:[0-9a-f]*, not sha256:", change_blob(1, 4))
         self.refused("digest-plain", "layer 1 of 3 .*damaged: its digest is", change_blob(0, 20000), pack="")
+        # damage that a decompressor or the tar reader meets first: the digest is named nevertheless
+        wrong = "layer %d of 3 .sha256:[0-9a-f]*.: damaged: its digest is sha256:[0-9a-f]*, not sha256:"
+        packs = ["", "gzip", "zstd"] if shutil.which("zstd") else ["", "gzip"]
+        for pack in packs:
+            for at in (0, 1, 2, 150, 600) if pack == "" else (0, 3, 9, 20, 300, -1, -5):
+                self.refused("damaged-%s-%d" % (pack or "plain", at), wrong % 1, change_blob(0, at), pack=pack)
+
+            def shorter(m, c):
+                m["layers"][0]["size"] -= 700
+
+            def cut(s, desc):
+                path = s.path(json.loads(s.files[s.path(desc)])["layers"][0])
+                s.files[path] = s.files[path][:-700]
+            self.refused("cut-" + (pack or "plain"), wrong % 1, cut, edit=shorter, pack=pack)
+            # what the manifest describes is damaged itself
+            bad = PACK[pack](self.layers[0])[:-40000]
+            s = Store()
+            index(s, manifest(s, [bad], pack=""))
+            self.put(s, "made-short-" + (pack or "plain"))
+            self.no("made-short-" + (pack or "plain"), "layer 1 of 1 .sha256:[0-9a-f]*.*(ends|Truncated)")
+
+        def wrong_size(m, c):
+            m["layers"][1]["size"] += 1
+        self.refused("wrong-size", "layer 2 of 3 .sha256:[0-9a-f]*.: damaged: its size is [0-9]+, not [0-9]+ bytes", edit=wrong_size)
         # what follows the archive belongs to the blob
         self.refused("digest-end", "layer 3 of 3 .*damaged: its digest is", change_blob(2, -1), pack="")
         self.refused("digest-far", "layer 2 of 3 .*damaged: its digest is", change_blob(1, -1), more=bytes(17 << 20))
@@ -460,13 +484,14 @@ class Maker:
         self.refused("diff-id", "layer 2 of 3 .*damaged: its digest is", edit=wrong_diff)
         self.refused("diff-id-plain", "layer 2 of 3 .*damaged: its digest is", edit=wrong_diff, pack="")
         self.refused("diff-ids", "has 2 layers, but the manifest has 3", edit=lambda m, c: c["rootfs"]["diff_ids"].pop())
-        save = docker_save(self.layers, "old")
-        name = sorted(n for n in save.files if n.endswith("layer.tar"))[0]
-        data = bytearray(save.files[name])
-        data[3000] ^= 1
-        save.files[name] = bytes(data)
-        save.archive(os.path.join(self.out, "save-damaged.tar"))
-        self.no("save-damaged.tar", "layer [123] of 3 .*(damaged|checksum|digest)")
+        for at in (0, 150, 3000):
+            save = docker_save(self.layers, "old")
+            name = sorted(n for n in save.files if n.endswith("layer.tar"))[0]
+            data = bytearray(save.files[name])
+            data[at] ^= 1
+            save.files[name] = bytes(data)
+            save.archive(os.path.join(self.out, "save-damaged-%d.tar" % at))
+            self.no("save-damaged-%d.tar" % at, "layer [123] of 3 .*: damaged: its digest is")
         save = docker_save(self.layers, "old")
         del save.files[[n for n in save.files if n.endswith("layer.tar")][1]]
         save.archive(os.path.join(self.out, "save-missing.tar"))
