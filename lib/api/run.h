@@ -44,7 +44,9 @@ struct xw_mkfs {
 	enum xw_whiteouts whiteouts;
 	bool one_file_system, ignore_unreadable;
 	bool no_oci; /* --no-oci: container images are stored as files */
-	char *platform, *spool_dir; /* --platform, "tmpdir"; owned, or NULL */
+	char *platform, *spool_dir; /* --platform, --tmpdir; owned, or NULL */
+	bool spool_limited; /* --spool-limit */
+	uint64_t spool_limit;
 	/* --oci-config, and what it will hold: owned */
 	char *oci_config_file;
 	bool oci_source; /* a container image was read */

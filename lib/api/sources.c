@@ -75,6 +75,15 @@ int xw_run_set_text(struct xw_mkfs *m, const char *option, const char *value, ch
 	return 0;
 }
 
+static int set_spool_limit(struct xw_mkfs *m, const char *option, const char *value)
+{
+	if (!value || xw_parse_size(value, 1, &m->spool_limit))
+		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: \"%s\" is not a size", option,
+			       value ? value : "");
+	m->spool_limited = true;
+	return 0;
+}
+
 /* Options for container images. XW_ERR_NOTFOUND: not one of these. */
 static int set_oci(struct xw_mkfs *m, const char *option, const char *value)
 {
@@ -86,8 +95,10 @@ static int set_oci(struct xw_mkfs *m, const char *option, const char *value)
 		return xw_run_set_text(m, option, value, &m->platform);
 	if (!strcmp(option, "--oci-config"))
 		return xw_run_set_text(m, option, value, &m->oci_config_file);
-	if (!strcmp(option, "tmpdir"))
+	if (!strcmp(option, "--tmpdir") || !strcmp(option, "tmpdir"))
 		return xw_run_set_text(m, option, value, &m->spool_dir);
+	if (!strcmp(option, "--spool-limit"))
+		return set_spool_limit(m, option, value);
 	return XW_ERR_NOTFOUND;
 }
 
@@ -385,7 +396,7 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 		.excluded_arg = &m->select,
 		.no_oci = m->no_oci,
 		.platform = m->platform,
-		.spool_dir = m->spool_dir,
+		.spool = {m->spool_dir, m->spool_limited, m->spool_limit},
 	};
 	int rc = 0;
 

@@ -94,8 +94,9 @@ int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, si
 /*
  * Fill from a directory, archive or "-" (standard input), or from a container image: an OCI layout
  * or the archive of docker save, also as "oci:PATH[:REF]" or "docker-archive:FILE[:TAG]"
- * ("--platform", "--oci-config", "--no-oci"; "tmpdir": a directory for temporary files). Several
- * sources are layers: later ones take precedence, and OCI whiteouts are applied ("--whiteouts").
+ * ("--platform", "--oci-config", "--no-oci"; "--tmpdir" and "--spool-limit" for temporary files).
+ * Several sources are layers: later ones take precedence, and OCI whiteouts are applied
+ * ("--whiteouts").
  */
 int xw_mkfs_add_source(struct xw_mkfs *m, const char *path);
 /*

@@ -85,7 +85,7 @@ static int try_spooled(struct xw_feed **f, const struct xw_oci_open *p, struct x
 	uint64_t size;
 	int fd, copy, rc;
 
-	rc = xw_spool(*f, p->o->spool_dir, p->name, p->diag, &fd, &size);
+	rc = xw_spool(*f, &p->o->spool, p->name, p->diag, &fd, &size);
 	xw_feed_close(*f);
 	*f = NULL;
 	if (rc)

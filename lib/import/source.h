@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/types.h"
 #include "import/feed.h"
+#include "import/spool.h"
 
 enum xw_etype {
 	XW_ET_REG,
@@ -141,7 +142,7 @@ struct xw_source_opts {
 	bool by_libarchive; /* tests: use libarchive for tar, too */
 	bool no_oci; /* container images are directories and archives as others */
 	const char *platform; /* of container images: OS/ARCH[/VARIANT]; NULL: of this machine */
-	const char *spool_dir; /* for temporary files; NULL: /var/tmp */
+	struct xw_spool_opts spool; /* for temporary files */
 };
 
 /*

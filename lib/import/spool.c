@@ -5,14 +5,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/write.h"
 
 #define PIECE ((size_t)256 << 10)
 #define USUAL_DIR "/var/tmp"
+#define CHECK_BYTES ((uint64_t)1 << 20)
+/* What stays free in the filesystem: this part of its size, but not more than so many bytes. */
+#define RESERVE_PART 16
+#define RESERVE_MAX ((uint64_t)1 << 30)
 
 /* O_TMPFILE where the filesystem has it. */
 static int open_nameless(const char *dir)
@@ -31,42 +38,108 @@ static int open_nameless(const char *dir)
 	return fd;
 }
 
-static int copy(struct xw_feed *f, int fd, const char *dir, const char *name, struct xw_diag *diag,
-		uint64_t *size)
+struct spool {
+	const struct xw_spool_opts *o;
+	const char *dir, *name;
+	struct xw_diag *diag;
+	int fd;
+	uint64_t size;
+	uint64_t room; /* may be written before the free space is looked at again */
+};
+
+/* why is followed by a number of bytes; what: an option that helps besides. */
+static int too_large(const struct spool *s, const char *why, uint64_t bytes, const char *what)
+{
+	struct statfs st;
+	const bool memory = !fstatfs(s->fd, &st) && (uint64_t)st.f_type == TMPFS_MAGIC;
+
+	return xw_fail(s->diag, XW_ERR_HOSTFULL,
+		       "%s: a container image that is piped or compressed as a whole is kept in a "
+		       "temporary file in %s%s: %s %llu bytes (--tmpdir DIR: elsewhere%s)",
+		       s->name, s->dir, memory ? " (tmpfs, memory)" : "", why,
+		       (unsigned long long)bytes, what);
+}
+
+/*
+ * Before n more bytes are written. Filesystems that do not tell their size have no reserve, and
+ * asking after each piece would be slow on a network.
+ */
+static int check_room(struct spool *s, size_t n)
+{
+	struct statvfs v;
+	uint64_t reserve, avail;
+
+	if (s->o->limited)
+		return s->size + n <= s->o->limit
+			       ? 0
+			       : too_large(s, "it is larger than --spool-limit,", s->o->limit, "");
+	if (n <= s->room) {
+		s->room -= n;
+		return 0;
+	}
+	if (fstatvfs(s->fd, &v) || !v.f_blocks)
+		return 0;
+	reserve = n + XW_MIN((uint64_t)v.f_blocks * v.f_frsize / RESERVE_PART, RESERVE_MAX);
+	avail = (uint64_t)v.f_bavail * v.f_frsize;
+	if (avail < reserve)
+		return too_large(s, "the filesystem is nearly full after", s->size,
+				 ", --spool-limit SIZE: fill it nevertheless");
+	s->room = XW_MIN(avail - reserve, CHECK_BYTES);
+	return 0;
+}
+
+static int write_piece(struct spool *s, const char *buf, size_t n)
+{
+	int err = check_room(s, n);
+
+	if (err)
+		return err;
+	err = xw_write_all(s->fd, buf, n);
+	if (err == ENOSPC || err == EDQUOT || err == EFBIG)
+		return too_large(s,
+				 err == EDQUOT  ? "the disk quota is exceeded after"
+				 : err == EFBIG ? "the file size limit is reached after"
+						: "no space is left after",
+				 s->size, "");
+	if (err)
+		return xw_fail_errno(s->diag, XW_ERR_IO, err,
+				     "%s: cannot write a temporary file in %s", s->name, s->dir);
+	s->size += n;
+	return 0;
+}
+
+static int copy(struct xw_feed *f, struct spool *s)
 {
 	char *buf = malloc(PIECE);
 	ssize_t n;
-	int err = 0;
+	int rc = 0;
 
 	if (!buf)
-		return xw_fail_nomem(diag, "read buffers");
-	for (*size = 0; (n = xw_feed_read(f, buf, PIECE)) > 0 && !err; *size += (uint64_t)n)
-		err = xw_write_all(fd, buf, (size_t)n);
+		return xw_fail_nomem(s->diag, "read buffers");
+	while (!rc && (n = xw_feed_read(f, buf, PIECE)) != 0)
+		rc = n < 0 ? xw_fail(s->diag, (int)n, "%s: %s", s->name, f->err)
+			   : write_piece(s, buf, (size_t)n);
 	free(buf);
-	if (err)
-		return xw_fail_errno(diag, err == ENOSPC ? XW_ERR_HOSTFULL : XW_ERR_IO, err,
-				     "%s: its layers must be kept in a temporary file in %s "
-				     "(TMPDIR=DIR: elsewhere)",
-				     name, dir);
-	return n < 0 ? xw_fail(diag, (int)n, "%s: %s", name, f->err) : 0;
+	return rc;
 }
 
-int xw_spool(struct xw_feed *f, const char *dir, const char *name, struct xw_diag *diag, int *fd,
-	     uint64_t *size)
+int xw_spool(struct xw_feed *f, const struct xw_spool_opts *o, const char *name,
+	     struct xw_diag *diag, int *fd, uint64_t *size)
 {
+	struct spool s = {
+		.o = o, .dir = o->dir && *o->dir ? o->dir : USUAL_DIR, .name = name, .diag = diag};
 	int rc;
 
-	dir = dir && *dir ? dir : USUAL_DIR;
-	*fd = open_nameless(dir);
-	if (*fd < 0)
+	s.fd = open_nameless(s.dir);
+	if (s.fd < 0)
 		return xw_fail_errno(diag, XW_ERR_IO, errno,
-				     "%s: cannot make a temporary file in %s (TMPDIR=DIR: "
+				     "%s: cannot make a temporary file in %s (--tmpdir DIR: "
 				     "elsewhere)",
-				     name, dir);
-	rc = copy(f, *fd, dir, name, diag, size);
-	if (rc) {
-		close(*fd);
-		*fd = -1;
-	}
+				     name, s.dir);
+	rc = copy(f, &s);
+	if (rc)
+		close(s.fd);
+	*fd = rc ? -1 : s.fd;
+	*size = s.size;
 	return rc;
 }

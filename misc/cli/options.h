@@ -64,7 +64,9 @@ enum {
 	CLI_KEY_PLATFORM,
 	CLI_KEY_QUIET,
 	CLI_KEY_SELINUX,
+	CLI_KEY_SPOOL_LIMIT,
 	CLI_KEY_STRIP,
+	CLI_KEY_TMPDIR,
 	CLI_KEY_TRANSFORM,
 	CLI_KEY_UUID,
 	CLI_KEY_VERBOSE,
@@ -99,7 +101,9 @@ enum {
 	{CLI_KEY_OWNER, required_argument, "--owner", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_OWNER_MAP, required_argument, "--owner-map", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_PLATFORM, required_argument, "--platform", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_SPOOL_LIMIT, required_argument, "--spool-limit", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_STRIP, required_argument, "--strip-components", CLI_TO_LIBRARY, NULL}, \
+	{CLI_KEY_TMPDIR, required_argument, "--tmpdir", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_TRANSFORM, required_argument, "--transform", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_WHITEOUTS, required_argument, "--whiteouts", CLI_TO_LIBRARY, NULL}, \
 	{CLI_KEY_XATTRS_EXCLUDE, required_argument, "--xattrs-exclude", CLI_TO_LIBRARY, NULL}, \
@@ -147,6 +151,8 @@ enum {
 	"      --platform OS/ARCH[/VARIANT]  of a container image (default: this machine's)\n" \
 	"      --oci-config FILE     write the configuration of a container image to FILE\n" \
 	"      --no-oci              store container images as the files that they are\n" \
+	"      --tmpdir DIR          for the temporary file that a piped image needs (TMPDIR)\n" \
+	"      --spool-limit SIZE    the largest size of that file\n" \
 	"      --whiteouts WHAT      of OCI layers: apply, keep, or overlay (for overlayfs)\n" \
 	"      --owner USER[:GROUP]  owner of everything; --group GROUP; --mode MODE likewise\n" \
 	"      --all-root            everything is root's\n" \

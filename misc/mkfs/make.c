@@ -19,7 +19,7 @@ static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, bool overwri
 	int err = overwrite ? xw_mkfs_set(m, "-F", NULL) : 0;
 
 	if (tmpdir && !err)
-		err = xw_mkfs_set(m, "tmpdir", tmpdir);
+		err = xw_mkfs_set(m, "--tmpdir", tmpdir);
 	if (args->config && !err)
 		err = xw_mkfs_set_config(m, args->config_name, args->config, args->config_len);
 	for (size_t i = 0; i < args->line.count && !err; i++)

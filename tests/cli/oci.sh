@@ -57,7 +57,7 @@ is "docker-archive:-:TAG" cmp j "want 1-2-3"
 equal "no temporary file is left" "$(ls tmp)" ""
 RC=0
 cat save-new.tar | TMPDIR=$T/nowhere "$MKFS" -q -d - k 2>.err || RC=$?
-fails 1 "cannot make a temporary file in $T/nowhere .TMPDIR=DIR: elsewhere" "a pipe without room for its layers"
+fails 1 "cannot make a temporary file in $T/nowhere .--tmpdir DIR: elsewhere" "a pipe without room for its layers"
 rm -f j k
 RC=0
 head -c 200000 save-new.tar | TMPDIR=$T/tmp "$MKFS" -q -d - k 2>.err || RC=$?
