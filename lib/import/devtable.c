@@ -23,6 +23,7 @@ struct row {
 	char *name;
 	enum xw_etype type;
 	bool optional;
+	unsigned long line;
 	uint32_t n[FIELDS];
 };
 
@@ -73,6 +74,8 @@ static bool owner_of(const struct devtable *d, bool group, const char *word, uin
 
 static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, struct row *r)
 {
+	uint64_t last;
+
 	if (!type_of(words[TYPE], r))
 		return xw_line_fail(l, "the type is not f, F, d, c, b or p");
 	if (!mode_of(words[MODE], &r->n[MODE]))
@@ -85,6 +88,12 @@ static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, 
 			return xw_line_fail(l, "neither a number nor -");
 	if (r->n[COUNT] > COUNT_MAX)
 		return xw_line_fail(l, "more than 1048576 devices");
+	last = r->n[COUNT] ? r->n[COUNT] - 1 : 0;
+	if (r->n[START] + last > UINT32_MAX)
+		return xw_line_fail(l, "START and COUNT: a number in a name is over 4294967295");
+	if ((r->type == XW_ET_CHR || r->type == XW_ET_BLK) &&
+	    (r->n[MAJOR] > 0xfff || r->n[MINOR] + last * r->n[INCREMENT] > 0xfffff))
+		return xw_line_fail(l, "a device number is over 4095:1048575");
 	return 0;
 }
 
@@ -106,6 +115,7 @@ static int take(void *arg, struct xw_line *l)
 	rc = parse(d, l, words, n, &r);
 	if (rc)
 		return rc;
+	r.line = l->number;
 	r.name = strdup(words[NAME]);
 	if (r.name && !xw_vec_push(&d->rows, r))
 		return 0;
@@ -135,7 +145,7 @@ static int devtable_next(struct xw_source *s, const struct xw_entry **e)
 		.gid = r->n[GID],
 		.dev_major = r->n[MAJOR],
 		.dev_minor = r->n[MINOR] + d->done * r->n[INCREMENT],
-		.listed = true,
+		.listed = r->line,
 		.optional = r->optional,
 	};
 	if (++d->done >= r->n[COUNT]) {

@@ -40,19 +40,23 @@ static char *trimmed(const char *p)
 static bool read_words(char **words, size_t n, struct xw_label_config *c)
 {
 	static const char caps[] = "capabilities=";
+	const char *number;
+	unsigned long mode;
 	char *end;
 
 	if (!xw_line_u32(words[UID], &c->uid) || !xw_line_u32(words[GID], &c->gid))
 		return false;
-	c->mode = (uint32_t)strtoul(words[MODE], &end, 8);
-	if (words[MODE][0] < '0' || words[MODE][0] > '7' || *end)
+	mode = strtoul(words[MODE], &end, 8);
+	if (words[MODE][0] < '0' || words[MODE][0] > '7' || *end || mode > 07777)
 		return false;
-	c->mode &= 07777;
+	c->mode = (uint32_t)mode;
 	for (size_t i = WORDS; i < n; i++) {
 		if (strncmp(words[i], caps, sizeof(caps) - 1))
 			continue;
-		c->capabilities = strtoull(words[i] + sizeof(caps) - 1, &end, 0);
-		if (*end || end == words[i] + sizeof(caps) - 1)
+		number = words[i] + sizeof(caps) - 1;
+		errno = 0;
+		c->capabilities = strtoull(number, &end, 0);
+		if (*end || errno || *number < '0' || *number > '9')
 			return false;
 	}
 	return true;
@@ -71,7 +75,10 @@ static int take(void *arg, struct xw_line *l)
 		first++;
 	n = (size_t)(first - words) + xw_line_words(l, first, WORDS_MAX - 1);
 	if (n < WORDS || n >= WORDS_MAX || !read_words(words, n, &c))
-		return xw_line_fail(l, "must be PATH UID GID MODE [capabilities=NUMBER]");
+		return xw_line_fail(l, "must be PATH UID GID MODE [capabilities=NUMBER], "
+				       "MODE in octal up to 7777");
+	c.table = to->tables;
+	c.line = l->number;
 	c.path = trimmed(words[PATH]);
 	if (c.path && !xw_vec_push(&to->config, c))
 		return 0;
@@ -86,13 +93,48 @@ static int by_path(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
+/* In the order of the lines within a path. */
+static int by_path_and_line(const void *a, const void *b)
+{
+	const struct xw_label_config *x = a, *y = b;
+	const int order = strcmp(x->path, y->path);
+
+	if (order || x->table != y->table)
+		return order ? order : x->table < y->table ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static bool same_config(const struct xw_label_config *x, const struct xw_label_config *y)
+{
+	return x->uid == y->uid && x->gid == y->gid && x->mode == y->mode &&
+	       x->capabilities == y->capabilities;
+}
+
+/* Android's documents do not say which of two lines for a path counts. Equal ones do no harm. */
+static int check_conflicts(const struct xw_labels *l, const char *file, struct xw_diag *diag)
+{
+	const struct xw_label_config *c = l->config.v;
+
+	for (size_t i = 1; i < l->config.n; i++)
+		if (!strcmp(c[i - 1].path, c[i].path) && !same_config(&c[i - 1], &c[i]))
+			return xw_fail(diag, XW_ERR_USAGE,
+				       "--fs-config: %s: line %lu: line %lu%s has other values for "
+				       "/%.300s",
+				       file, c[i].line, c[i - 1].line,
+				       c[i - 1].table == c[i].table ? "" : " of an earlier table",
+				       c[i].path);
+	return 0;
+}
+
 static int read_config(struct xw_labels *l, const char *file, struct xw_diag *diag)
 {
-	const int rc = xw_lines_read("--fs-config", file, diag, take, l);
+	int rc;
 
+	l->tables++;
+	rc = xw_lines_read("--fs-config", file, diag, take, l);
 	if (l->config.n)
-		qsort(l->config.v, l->config.n, sizeof(*l->config.v), by_path);
-	return rc;
+		qsort(l->config.v, l->config.n, sizeof(*l->config.v), by_path_and_line);
+	return rc ? rc : check_conflicts(l, file, diag);
 }
 
 const struct xw_label_config *xw_labels_config(const struct xw_labels *l, const char *path)

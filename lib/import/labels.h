@@ -14,10 +14,13 @@ struct xw_label_config {
 	char *path; /* without slashes at its ends; owned */
 	uint32_t uid, gid, mode;
 	uint64_t capabilities; /* 0: none */
+	unsigned table; /* which --fs-config, counted from 1 */
+	unsigned long line;
 };
 
 struct xw_labels {
 	XW_VEC(struct xw_label_config) config; /* sorted by path */
+	unsigned tables; /* number of --fs-config read */
 	void *contexts; /* a handle of libselinux; NULL: none */
 	char *mount_point; /* in front of all paths, without slashes at its ends; NULL: none */
 	XW_VEC(char) path; /* of the last lookup */

@@ -2,21 +2,53 @@
 /* Entries of tables: see xw_entry.listed. Options that select entries are not for them. */
 #include "config.h"
 
+#include <stdio.h>
+
 #include "disk/inode.h"
 #include "import/fill.h"
+
+static const char *kind(uint32_t mode)
+{
+	switch (mode & XW_S_IFMT) {
+	case XW_S_IFDIR:
+		return "a directory";
+	case XW_S_IFLNK:
+		return "a symbolic link";
+	case XW_S_IFCHR:
+		return "a character device";
+	case XW_S_IFBLK:
+		return "a block device";
+	case XW_S_IFIFO:
+		return "a FIFO";
+	case XW_S_IFSOCK:
+		return "a socket";
+	default:
+		return "a regular file";
+	}
+}
 
 static int refuse(struct xw_fill *f, const struct xw_entry *e, const char *why)
 {
 	xw_diag_clear(f->diag);
-	return xw_fail(f->diag, XW_ERR_INPUT, "%s: %.*s: %s", f->source,
+	return xw_fail(f->diag, XW_ERR_INPUT, "%s: line %lu: %.*s: %s", f->source, e->listed,
 		       (int)XW_MIN(e->path.len, 300), e->path.p, why);
+}
+
+/* A table changes owners and modes; it does not turn one kind of file into another. */
+static int check_kind(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n)
+{
+	char why[80];
+
+	if (xw_binode_is(n, xw_fill_type_bits(e->type)))
+		return 0;
+	snprintf(why, sizeof(why), "is %s in the image, not %s as in the table", kind(n->mode),
+		 kind(xw_fill_type_bits(e->type)));
+	return refuse(f, e, why);
 }
 
 /* Is n what the entry says, so that only its owner and mode may have to change? */
 static bool is_it(const struct xw_entry *e, const struct xw_binode *n)
 {
-	if (!xw_binode_is(n, xw_fill_type_bits(e->type)))
-		return false;
 	if (e->type == XW_ET_CHR || e->type == XW_ET_BLK)
 		return !(n->flags & XW_BN_OLD) && n->dev.major == e->dev_major &&
 		       n->dev.minor == e->dev_minor;
@@ -34,10 +66,6 @@ static int make(struct xw_fill *f, const struct xw_entry *e, const struct xw_pat
 	struct xw_binode *n;
 	int rc = 0;
 
-	if (old && xw_binode_is(old->node, XW_S_IFDIR))
-		return refuse(f, e, "is a directory already");
-	if (e->dev_major > 0xfff || e->dev_minor > 0xfffff)
-		return refuse(f, e, "device number is over 4095:1048575");
 	if (old)
 		rc = xw_tree_unlink(f->tree, old);
 	n = rc ? NULL : xw_tree_node(f->tree, xw_fill_type_bits(e->type));
@@ -65,6 +93,8 @@ int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e)
 	old = at.len ? xw_tree_find(f->tree, at.dir, at.name, at.len) : NULL;
 	n = old ? old->node : at.len ? NULL : at.dir;
 	rc = n ? xw_tree_need(f->tree, n) : 0;
+	if (!rc && n)
+		rc = check_kind(f, e, n);
 	if (rc || (!n && e->optional))
 		return rc;
 	if (n && n->flags & XW_BN_OLD && e->type == XW_ET_REG && xw_binode_is(n, XW_S_IFREG))

@@ -74,10 +74,11 @@ struct xw_entry {
 	size_t n_xattrs;
 	struct xw_slice acl_access, acl_default; /* SCHILY.acl text; len 0 = none */
 	/*
-	 * of a table of files: what has that name and type keeps contents, time and attributes, and
-	 * gets mode and owner; anything else is made. optional: nothing is
+	 * of a table of files, from this line: what has that name and type keeps contents, time and
+	 * attributes, and gets mode and owner; what is missing is made, unless it is optional
 	 */
-	bool listed, optional;
+	unsigned long listed; /* 0: not of a table */
+	bool optional;
 	uint64_t pos; /* byte offset of the member's first header in the
 					   (uncompressed) stream, for messages; 0 for a directory */
 };

@@ -55,7 +55,7 @@ import -q --device-table table img4 root
 works "  and again, where the source has the files"
 sed s,4711,4755, table >other
 import -q --device-table other img4 root/dev
-fails 1 "other: /etc/passwd: is in the image already" "  a file that only the image has stays"
+fails 1 "other: line 8: /etc/passwd: is in the image already" "  a file that only the image has stays"
 clean img4 "  e2fsck"
 if command -v genext2fs >/dev/null && command -v debugfs >/dev/null; then
 	grep -v -e initctl -e none -e sda -e /dev/null table | sed 's/#.*//' >stock
@@ -71,6 +71,8 @@ if command -v genext2fs >/dev/null && command -v debugfs >/dev/null; then
 else
 	skip "  genext2fs makes the same of it" "genext2fs or debugfs is not installed" 1
 fi
+mkfifo root/etc/pipe
+ln -s passwd root/etc/link
 number=0
 while IFS='|' read -r line why; do
 	number=$((number + 1))
@@ -85,8 +87,42 @@ done >refused <<'BAD'
 /dev/x c 600 0 0 x 1|number
 /dev/x c 600 0 0 1 1 1 1 2000000|1048576
 /dev/x c 600 0 0 1 1 1 1 1 1|must be
+/dev/x p 600 0 0 - - 4294967290 1 7|START and COUNT: a number in a name is over 4294967295
+/dev/x c 600 0 0 4096 0|a device number is over 4095:1048575
+/dev/x c 600 0 0 1 1048576|a device number is over 4095:1048575
+/dev/x b 600 0 0 1 4294967295 0 1 2|a device number is over 4095:1048575
+/dev/x c 600 0 0 1 0 0 2147483648 3|a device number is over 4095:1048575
+/dev/x c 600 0 0 1 1048570 0 2 4|a device number is over 4095:1048575
+/etc f 600 0 0|/etc: is a directory in the image, not a regular file as in the table
+/etc/passwd d 700 0 0|/etc/passwd: is a regular file in the image, not a directory as in the table
+/etc/passwd p 600 0 0|/etc/passwd: is a regular file in the image, not a FIFO
+/etc/passwd c 600 0 0 1 3|/etc/passwd: is a regular file in the image, not a character device
+/etc/link f 600 0 0|/etc/link: is a symbolic link in the image, not a regular file
+/etc/link F 600 0 0|/etc/link: is a symbolic link in the image, not a regular file
+/etc/link d 700 0 0|/etc/link: is a symbolic link in the image, not a directory
+/etc/pipe f 600 0 0|/etc/pipe: is a FIFO in the image, not a regular file
+/etc/pipe b 600 0 0 7 0|/etc/pipe: is a FIFO in the image, not a block device
 BAD
 equal "  what is no table is refused, with the line" "$(cat refused)" ""
+mkfs -q --replace img4 2M
+import -q img4 root
+cp img4 was
+printf '/etc/new f 644 0 0\n/etc/link f 600 0 0\n' >bad
+import -q --device-table bad img4 root/dev
+fails 1 "bad: line 2: /etc/link: is a symbolic link in the image, not a regular file" "  nor of the image of xw-import"
+is "  which stays what it is" cmp img4 was
+printf '/dev/x c 600 0 0 4095 1048573 4294967292 1 3\n/etc/passwd f 600 5 6\n/etc/pipe p 640 5 6\n/etc d 711 5 6\n' >limits
+mkfs -q --replace --device-table limits -d root img
+works "  the largest numbers"
+equal "  devices, and what keeps its kind" "$(list img)" "dev/ drwxr-xr-x $(stat -c %u/%g root/dev)
+dev/x4294967292 crw------- 0/0 4095,1048573
+dev/x4294967293 crw------- 0/0 4095,1048574
+dev/x4294967294 crw------- 0/0 4095,1048575
+etc/ drwx--x--x 5/6
+etc/link lrwxrwxrwx $(stat -c %u/%g root/etc/link)
+etc/passwd -rw------- 5/6
+etc/pipe prw-r----- 5/6"
+equal "  contents stay" "$("$EXPORT" img etc/passwd | tar -xOf -)" passwd
 mkfs -q --device-table nothing -d root bad.img
 fails 1 "nothing: cannot open" "  a table that is not there"
 
@@ -118,6 +154,22 @@ equal "  xw-import" "$RC $(list img | grep passwd)" "0 etc/passwd -rw-r----- 3/4
 printf 'etc 1 2\n' >bad
 mkfs -q --fs-config bad -d lt bad.img
 fails 2 "bad: line 1: must be PATH UID GID MODE" "  what is no table is refused"
+
+printf 'etc 1 2 010755\n' >bad
+mkfs -q --fs-config bad -d lt bad.img
+fails 2 "bad: line 1: must be PATH UID GID MODE .*MODE in octal up to 7777" "  a mode with more than permissions, too"
+printf 'etc 1 2 0755\nusr 1 2 0700\n/etc/ 1 2 0755\n' >twice
+mkfs -q --replace --fs-config twice -d lt img
+equal "  a path twice with the same values" "$RC $(list img | grep '^etc/ ')" "0 etc/ drwxr-xr-x 1/2"
+for line in '/etc/ 1 3 0755' 'etc 1 2 0711' 'etc 1 2 0755 capabilities=1'; do
+	{ cat twice; echo "$line"; } >bad
+	mkfs -q --fs-config bad -d lt bad.img
+	[ $RC = 2 ] && grep -q 'bad: line 4: line 3 has other values for /etc$' .err || cat .err
+done >.said
+equal "  with other values it is refused, with both lines" "$(cat .said)" ""
+echo 'etc 3 2 0755' >more
+mkfs -q --fs-config twice --fs-config more -d lt bad.img
+fails 2 "more: line 1: line 3 of an earlier table has other values for /etc" "  also from another table"
 
 # ---- file_contexts ----
 
@@ -153,4 +205,4 @@ else
 	mkfs -q --file-contexts nothing -d lt bad.img
 	fails 1 "nothing: cannot be read" "  a file that is not there"
 fi
-done_testing 32
+done_testing 41
