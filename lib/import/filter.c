@@ -26,6 +26,7 @@
 #include "import/frames.h"
 #include "import/gunzip.h"
 #include "import/gzip_check.h"
+#include "import/gzip_header.h"
 #include "import/la.h"
 #include "import/la_err.h"
 
@@ -145,6 +146,20 @@ static size_t untaken(const struct filter *t)
 	return n > 0 && !t->frames.ended ? (size_t)n : 0;
 }
 
+/* Do the bytes that follow, at a and then at b, begin a gzip member that is cut short? */
+static bool member_follows(const struct filter *t, const unsigned char *a, size_t n_a,
+			   const unsigned char *b, size_t n_b)
+{
+	unsigned char first[2];
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_a && n < sizeof(first); i++)
+		first[n++] = a[i];
+	for (size_t i = 0; i < n_b && n < sizeof(first); i++)
+		first[n++] = b[i];
+	return (n == sizeof(first) || t->last) && xw_gzip_begins(first, n);
+}
+
 /*
  * A filter has ended: does more than padding follow? Its first bytes were served already, but not
  * consumed. 0 or a negative code.
@@ -157,6 +172,11 @@ static ssize_t look_behind(struct filter *t)
 	bool zero = all_zero(other + t->before - there, there) &&
 		    all_zero(t->buf + t->at - here, t->have - t->at + here);
 
+	if (t->gzip && member_follows(t, other + t->before - there, there, t->buf + t->at - here,
+				      t->have - t->at + here)) {
+		snprintf(t->f.err, sizeof(t->f.err), "gzip: the compressed data ends early");
+		return XW_ERR_TRUNCATED;
+	}
 	for (size_t n = t->have; !t->last && n < BEHIND_MAX; n += t->have) {
 		ssize_t err;
 
@@ -201,7 +221,7 @@ static ssize_t at_end(struct filter *t)
 		return 0;
 	t->looked = true;
 	n = look_behind(t);
-	if (n < 0)
+	if (n < 0 && !*f->err)
 		snprintf(f->err, sizeof(f->err), "%s", t->lower->err);
 	return n;
 }
@@ -211,7 +231,7 @@ static ssize_t filter_read(struct xw_feed *f, void *buf, size_t len)
 	struct filter *t = (struct filter *)f;
 	la_ssize_t n;
 
-	if (t->empty)
+	if (t->empty || !len)
 		return 0;
 	if (t->ended)
 		return at_end(t);
@@ -301,6 +321,22 @@ static int start(struct filter *t, archive_read_callback *from, int code)
 	return t->broken ? r : archive_read_next_header(t->a, &e);
 }
 
+/*
+ * Verify the checksum of the first header as far as it is in the head of lower; those of later
+ * members are not (without isa-l).
+ */
+static bool check_header(struct filter *t)
+{
+	struct xw_gzip_header h = {0};
+	struct xw_feed *lower = t->lower;
+
+	xw_gzip_header_add(&h, xw_feed_head(lower), lower->head_len - lower->head_pos);
+	if (h.state != XW_GZIP_HEADER_CHECKSUM)
+		return true;
+	snprintf(lower->err, sizeof(lower->err), "gzip: %s", xw_gzip_header_text(&h));
+	return false;
+}
+
 /* 1 compressed, and t->a reads it; 0 not compressed; negative: failure, reason in lower->err. */
 static int probe(struct filter *t)
 {
@@ -328,6 +364,8 @@ static int probe(struct filter *t)
 		return t->lower_err;
 	code = archive_filter_count(t->a) == 2 ? archive_filter_code(t->a, 0) : -1;
 	gzip = code == ARCHIVE_FILTER_GZIP;
+	if (gzip && !check_header(t))
+		return XW_ERR_INPUT;
 	t->stops = gzip || code == ARCHIVE_FILTER_BZIP2 || t->frames.kind != XW_FRAMES_NONE;
 	/* a filter that fails at once was selected nevertheless, but is not counted */
 	if (archive_filter_count(t->a) <= 1 && !t->broken)

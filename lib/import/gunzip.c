@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Members one after the other, each with its checksum and length verified. What follows them and
- * does not begin like one is no data.
+ * does not begin like one is no data. isa-l gets no headers: it accepts wrong checksums of them,
+ * and rejects correct ones of long headers.
  */
 #include "config.h"
 
@@ -25,6 +26,8 @@ int xw_gunzip(struct xw_feed *lower, struct xw_feed **out)
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/gzip_header.h"
+
 #define IN_BYTES ((size_t)256 << 10)
 #define TRIAL_BYTES ((size_t)64 << 10)
 #define BEHIND_MAX ((size_t)16 << 20) /* limit for reading after the end, as for tar archives */
@@ -35,20 +38,16 @@ struct gunzip {
 	struct inflate_state *z; /* its input is in buf */
 	unsigned char *buf;
 	bool last; /* the input ends with what is in buf */
+	struct xw_gzip_header head; /* of the current member */
 	bool ended, looked;
 	bool any; /* data was there: without it, what follows is of no account */
 };
 
+/* What follows a header. */
 static void begin(struct inflate_state *z)
 {
 	isal_inflate_reset(z);
-	z->crc_flag = ISAL_GZIP;
-}
-
-/* Also one that ends in its first bytes. */
-static bool is_member(const unsigned char *p, size_t n)
-{
-	return n >= 2 && p[0] == 0x1f && p[1] == 0x8b && (n < 3 || p[2] == 8);
+	z->crc_flag = ISAL_GZIP_NO_HDR_VER;
 }
 
 /* Append input to what is left of it: 0 or a negative code. */
@@ -73,16 +72,14 @@ static ssize_t refill(struct gunzip *g)
 /* A member has ended: does another one begin? 0 or a negative code. */
 static ssize_t next_member(struct gunzip *g)
 {
-	while (g->z->avail_in < 3 && !g->last) {
+	while (g->z->avail_in < 2 && !g->last) {
 		const ssize_t err = refill(g);
 
 		if (err)
 			return err;
 	}
-	if (is_member(g->z->next_in, g->z->avail_in))
-		begin(g->z);
-	else
-		g->ended = true;
+	g->head = (struct xw_gzip_header){0};
+	g->ended = !xw_gzip_begins(g->z->next_in, g->z->avail_in);
 	return 0;
 }
 
@@ -126,11 +123,33 @@ static ssize_t failed(struct gunzip *g, int why)
 	return why < 0 ? XW_ERR_INPUT : XW_ERR_TRUNCATED;
 }
 
+/* Some input is in buf, or there is no more: 0 or a negative code. */
+static ssize_t read_header(struct gunzip *g)
+{
+	struct inflate_state *z = g->z;
+	const size_t n = xw_gzip_header_add(&g->head, z->next_in, z->avail_in);
+
+	if (!n && g->head.state == XW_GZIP_HEADER_MORE)
+		return failed(g, 0);
+	z->next_in += n;
+	z->avail_in -= (uint32_t)n;
+	if (g->head.state == XW_GZIP_HEADER_MORE)
+		return 0;
+	if (g->head.state == XW_GZIP_HEADER_DONE) {
+		begin(z);
+		return 0;
+	}
+	snprintf(g->f.err, sizeof(g->f.err), "gzip: %s", xw_gzip_header_text(&g->head));
+	return XW_ERR_INPUT;
+}
+
 static ssize_t gunzip_read(struct xw_feed *f, void *buf, size_t len)
 {
 	struct gunzip *g = (struct gunzip *)f;
 	ssize_t err = 0;
 
+	if (!len)
+		return 0;
 	len = XW_MIN(len, UINT32_MAX / 2);
 	while (!g->ended && !err) {
 		struct inflate_state *z = g->z;
@@ -138,6 +157,10 @@ static ssize_t gunzip_read(struct xw_feed *f, void *buf, size_t len)
 
 		if (!z->avail_in && !g->last) {
 			err = refill(g);
+			continue;
+		}
+		if (g->head.state == XW_GZIP_HEADER_MORE) {
+			err = read_header(g);
 			continue;
 		}
 		z->next_out = buf;
@@ -178,20 +201,18 @@ static struct xw_feed *gunzip_lower(struct xw_feed *f)
 	return rc ? NULL : lower;
 }
 
-/*
- * True if the first n bytes look like a gzip header that isa-l handles. With FHCRC it accepts wrong
- * header checksums and rejects correct ones of long headers, so libarchive reads those.
- */
+/* Do the first n bytes look like a gzip member? A wrong header checksum is reported by reading. */
 static bool try(struct inflate_state *z, const unsigned char *p, size_t n)
 {
-	enum { FLAGS = 3, FHCRC = 2 };
+	struct xw_gzip_header head = {0};
+	const size_t len = xw_gzip_header_add(&head, p, n);
 	uint8_t out[512];
 
-	if (n > FLAGS && p[FLAGS] & FHCRC)
-		return false;
+	if (head.state != XW_GZIP_HEADER_DONE)
+		return head.state != XW_GZIP_HEADER_INVALID;
 	begin(z);
-	z->next_in = (uint8_t *)(uintptr_t)p;
-	z->avail_in = (uint32_t)n;
+	z->next_in = (uint8_t *)(uintptr_t)(p + len);
+	z->avail_in = (uint32_t)(n - len);
 	z->next_out = out;
 	z->avail_out = sizeof(out);
 	return isal_inflate(z) >= 0;
@@ -215,7 +236,6 @@ int xw_gunzip(struct xw_feed *lower, struct xw_feed **out)
 			gunzip_close(&g->f);
 		return 0;
 	}
-	begin(g->z);
 	g->z->avail_in = 0;
 	g->z->next_in = g->buf;
 	g->f = (struct xw_feed){

@@ -86,6 +86,12 @@ for tool in gzip bzip2 lz4 xz zstd; do
 	fails 0 "warning: .*: trailing data after the compressed stream is ignored" "behind a cpio"
 done
 rm -f img
+for cut in '\x1f' '\x1f\x8b' '\x1f\x8b\x08\x00'; do
+	{ gzip -c <good.tar; printf "$cut"; } >cut.gz
+	fed "cat cut.gz" mkfs -qd - img
+	fails 1 "gzip: the compressed data ends early" "a gzip member that ends after $cut"
+	is "  no image is left" gone img
+done
 
 # A list of bad blocks comes from a pipe as from a file.
 seq 1000 1999 >bad
@@ -126,4 +132,4 @@ else
 		is "  no image is left" gone img
 	done
 fi
-done_testing 73
+done_testing 79

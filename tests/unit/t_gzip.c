@@ -12,6 +12,12 @@
 #include "import/feed.h"
 #include "tarmake.h"
 
+#ifdef HAVE_ISAL
+#define READS_PART 0
+#else
+#define READS_PART 1 /* of a header, to verify its checksum */
+#endif
+
 struct bytes {
 	unsigned char *p;
 	size_t n, cap;
@@ -268,7 +274,8 @@ START_TEST(long_headers)
 	static const size_t lengths[] = {0, 5, 65535};
 	const size_t len = lengths[_i];
 	unsigned char *p = plain(70000, 1, 0), *text = plain(65536, 2, 1);
-	struct bytes z = {0}, one = {0}, want = {0};
+	struct bytes z = {0}, one = {0}, want = {0}, out = {0};
+	size_t end;
 
 	add(&want, p, 70000);
 	member(&one, p, 70000, "6");
@@ -290,6 +297,7 @@ START_TEST(long_headers)
 			add(&z, text, len);
 			add(&z, "", 1);
 		}
+		end = z.n;
 		if (flags & FHCRC) {
 			const uint32_t crc = crc_of(z.p, z.n);
 			const unsigned char two[] = {crc & 255, crc >> 8 & 255};
@@ -298,7 +306,13 @@ START_TEST(long_headers)
 		}
 		add(&z, one.p + 10, one.n - 10);
 		must_give(&z, &want, false);
+		if (flags & FHCRC && (!READS_PART || end < 65536)) {
+			z.p[end + flags / 4 % 2] ^= (unsigned char)(1u << flags / 8);
+			ck_assert_int_eq(gunzip(&z, 0, 65536, &out), XW_ERR_INPUT);
+			ck_assert_int_eq(gunzip(&z, 1000, 65536, &out), XW_ERR_INPUT);
+		}
 	}
+	free(out.p);
 	free(p);
 	free(text);
 	free(z.p);
@@ -307,20 +321,73 @@ START_TEST(long_headers)
 }
 END_TEST
 
-#ifdef HAVE_ISAL
 /* As gzip(1) has it: a member, not something behind the last one. */
-START_TEST(cut_in_magic)
+START_TEST(cut_in_header)
 {
 	struct bytes z = {0}, out = {0};
 
-	member(&z, "data", 4, "6");
-	add(&z, "\x1f\x8b", 2);
-	ck_assert_int_eq(gunzip(&z, 0, 65536, &out), XW_ERR_TRUNCATED);
+	for (size_t n = 1; n < 10; n++) {
+		z.n = 0;
+		member(&z, "data", 4, "6");
+		add(&z, HEADER, n);
+		ck_assert_int_eq(gunzip(&z, 0, 65536, &out), XW_ERR_TRUNCATED);
+		ck_assert_int_eq(gunzip(&z, 1, 1, &out), XW_ERR_TRUNCATED);
+	}
 	free(z.p);
 	free(out.p);
 }
 END_TEST
+
+#ifdef HAVE_ISAL
+/* The header of a later member, and a method that does not exist. */
+START_TEST(later_header)
+{
+	struct bytes z = {0}, one = {0}, out = {0};
+
+	member(&one, "data", 4, "6");
+	for (int i = 0; i < 3; i++) {
+		const unsigned flags = i == 2 ? 0x20 : 2;
+		uint32_t crc;
+
+		z.n = 0;
+		add(&z, one.p, one.n);
+		add(&z, one.p, 10);
+		z.p[one.n + 3] = (unsigned char)flags;
+		crc = crc_of(z.p + one.n, 10) ^ (i == 1);
+		add(&z, (unsigned char[]){crc & 255, crc >> 8 & 255}, 2);
+		add(&z, one.p + 10, one.n - 10);
+		ck_assert_int_eq(gunzip(&z, 0, 65536, &out), i ? XW_ERR_INPUT : 0);
+		ck_assert_uint_eq(out.n, i ? 4 : 8);
+	}
+	free(z.p);
+	free(one.p);
+	free(out.p);
+}
+END_TEST
 #endif
+
+/* A read of nothing is no end, and no failure, wherever it happens. */
+START_TEST(read_nothing)
+{
+	struct bytes z = {0};
+	struct xw_feed *f;
+	char c;
+
+	member(&z, "data", 4, "6");
+	ck_assert_int_eq(xw_feed_decompress(xw_feed_mem(z.p, z.n, 0), &f), 1);
+	for (int i = 0; i < 4; i++) {
+		ck_assert_int_eq(xw_feed_read(f, &c, 0), 0);
+		ck_assert_int_eq(xw_feed_read(f, &c, 1), 1);
+		ck_assert_int_eq(c, "data"[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(xw_feed_read(f, &c, 0), 0);
+		ck_assert_int_eq(xw_feed_read(f, &c, 1), 0);
+	}
+	xw_feed_close(f);
+	free(z.p);
+}
+END_TEST
 
 int main(void)
 {
@@ -333,9 +400,11 @@ int main(void)
 	tcase_add_test(tc, nested);
 	tcase_add_loop_test(tc, damaged, 0, 2);
 	tcase_add_loop_test(tc, long_headers, 0, 3);
+	tcase_add_test(tc, cut_in_header);
 #ifdef HAVE_ISAL
-	tcase_add_test(tc, cut_in_magic);
+	tcase_add_test(tc, later_header);
 #endif
+	tcase_add_test(tc, read_nothing);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }
