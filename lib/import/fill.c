@@ -107,6 +107,7 @@ void xw_fill_free(struct xw_fill *f)
 	xw_xattr_set_free(&f->set);
 	xw_xattr_set_free(&f->old);
 	xw_vec_free(&f->notes);
+	xw_table_free(&f->origins);
 	for (size_t i = 0; i < f->layers.n; i++)
 		free(f->layers.v[i]);
 	xw_vec_free(&f->layers);
@@ -387,9 +388,23 @@ static int add_whiteout(struct xw_fill *f, const struct xw_source *s, const stru
 	return xw_whiteout_apply(f, e, &at);
 }
 
+static int add_as(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+		  const struct xw_path_at *at, struct xw_blink *old)
+{
+	if (e->type == XW_ET_DIR)
+		return add_directory(f, e, at, old);
+	if (!at->len)
+		return name_entry(f, s, e, XW_ERR_INPUT,
+				  "has a trailing slash but is not a directory");
+	if (e->type == XW_ET_HARDLINK)
+		return add_hardlink(f, s, e, at);
+	return add_file(f, s, e, at, old);
+}
+
 static int add_at(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
 		  struct xw_slice path)
 {
+	const struct xw_binode *was;
 	struct xw_path_at at;
 	struct xw_blink *old;
 	int rc = walk_to(f, s, e, path, XW_WALK_OWN, &at);
@@ -397,14 +412,9 @@ static int add_at(struct xw_fill *f, struct xw_source *s, const struct xw_entry 
 	if (rc)
 		return rc;
 	old = at.len ? xw_tree_find(f->tree, at.dir, at.name, at.len) : NULL;
-	if (e->type == XW_ET_DIR)
-		return add_directory(f, e, &at, old);
-	if (!at.len)
-		return name_entry(f, s, e, XW_ERR_INPUT,
-				  "has a trailing slash but is not a directory");
-	if (e->type == XW_ET_HARDLINK)
-		return add_hardlink(f, s, e, &at);
-	return add_file(f, s, e, &at, old);
+	was = old && old->layer == f->tree->layer ? old->node : NULL;
+	rc = add_as(f, s, e, &at, old);
+	return rc || !at.len ? rc : xw_fill_renamed(f, e, &at, was);
 }
 
 static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e)

@@ -80,6 +80,7 @@ struct xw_fill {
 	uint64_t entries, outward; /* outward: number of paths with ".." */
 	bool large_file; /* there is a file of 2 GiB or more */
 	XW_VEC(struct xw_blink *) notes; /* directories for the source alone; see whiteout.c */
+	struct xw_table origins; /* which member has which name; see renamed.c */
 };
 
 /* Read the source to its end, with all of its layers. */
@@ -124,6 +125,12 @@ int xw_fill_label_entry(struct xw_fill *f, struct xw_binode *n);
 /* attrs.c: add an attribute; path is for messages. */
 int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
 		      struct xw_slice name, struct xw_slice value);
+/*
+ * renamed.c: an entry was added, in the place of `was` if that is of the same source (else NULL):
+ * warn if another member lost its name to it. 0 or XW_ERR_NOMEM.
+ */
+int xw_fill_renamed(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
+		    const struct xw_binode *was);
 /* listed.c: an entry of a table. */
 int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e);
 /* attrs.c: n->flags changed the xattrs that it must have (XW_BN_OPAQUE). */

@@ -81,6 +81,24 @@ done >other
 equal "  numbers, and matches of nothing" "$(cat other)" ""
 mkfs -q --transform 's,^usr/,,' --strip-components 1 -d plain.tar --replace i.img
 equal "  --strip-components takes its part afterwards" "$(names i.img | grep -c 'one.so.1$')" 2
+mkdir two && mkdir two/a two/b && echo one >two/a/f && echo two >two/b/f && echo x >two/a/x && ln two/a/x two/b/x && mkdir two/a/d two/b/d
+ln two/a/x two/b/g && echo y >two/a/g
+tar --sort=name -C two -cf two.tar a b
+for source in two.tar two; do
+	mkfs -q --replace --transform 's,^./,,' -d $source i.img
+	is "--transform, members with the same name: a warning with both, $source" \
+		grep -Eq "^xw-mkfs: warning: $source: b/f: replaces a/f, which gets the same name, f$" .err
+	equal "  one for each that is lost, none for links to the same file, and directories" "$RC $(grep -c replaces .err)" "0 2"
+	"$EXPORT" i.img f 2>/dev/null | tar -xOf - >have
+	equal "  the last one stays, as with tar" "$(cat have)" two
+done
+mkfs -q --json --replace --strip-components 1 -d two.tar i.img
+equal "  --strip-components, too" "$(json warnings .out)" 2
+tar --sort=name -C two -cf again.tar a/f ./a/f a/f
+mkfs -q --replace --transform 's,^a/,,' -d again.tar i.img
+works "  a member that comes again is an update"
+mkfs -q --replace --transform 's,^./,,' -d again.tar -d again.tar i.img
+works "  another source is another layer"
 for bad in x s, s,a,b s,a,b,q 's,\(a,b,' 's,a,\1,' '' flags=q; do
 	mkfs -q --transform "$bad" -d plain.tar bad.img
 	[ $RC != 2 ] || echo "$bad"
@@ -234,4 +252,4 @@ for how in gzip:gz zstd:zst xz:xz bzip2:bz2; do
 	[ $RC = 0 ] && [ ! -s .err ] && [ "$(names i.img | wc -l)" = 12 ] || echo "$how: $RC $(cat .err)"
 done >padded
 equal "zeros behind compressed data are padding" "$(cat padded)" ""
-done_testing 43
+done_testing 52

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --transform and --strip-components can give members of a source the same name. As with tar(1) the
+ * last one stays; that others are lost is worth a warning.
+ */
+#include "config.h"
+
+#include "base/hash.h"
+#include "import/fill.h"
+
+struct origin {
+	const struct xw_blink *link; /* NULL: unused */
+	struct xw_slice path; /* of the member that has this name, as stored */
+};
+
+static bool origin_used(const void *slot)
+{
+	return ((const struct origin *)slot)->link;
+}
+
+static bool origin_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return ((const struct origin *)slot)->link == key;
+}
+
+static uint64_t origin_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number((uintptr_t)((const struct origin *)slot)->link);
+}
+
+static const struct xw_table_kind kind = {sizeof(struct origin), origin_used, origin_same,
+					  origin_hash};
+
+/* Remove the first component of *path that is neither empty nor ".", and return it. */
+static struct xw_slice component(struct xw_slice *path)
+{
+	struct xw_slice part = {path->p, 0};
+
+	while (path->len) {
+		const char *slash = memchr(path->p, '/', path->len);
+		const size_t n = slash ? (size_t)(slash - path->p) : path->len;
+
+		part = (struct xw_slice){path->p, n};
+		path->p += n + (slash != NULL);
+		path->len -= n + (slash != NULL);
+		if (n && !(n == 1 && *part.p == '.'))
+			return part;
+	}
+	part.len = 0;
+	return part;
+}
+
+static bool same_path(struct xw_slice a, struct xw_slice b)
+{
+	struct xw_slice x, y;
+
+	do {
+		x = component(&a);
+		y = component(&b);
+	} while (x.len && x.len == y.len && !memcmp(x.p, y.p, x.len));
+	return !x.len && !y.len;
+}
+
+int xw_fill_renamed(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
+		    const struct xw_binode *was)
+{
+	const struct xw_blink *link;
+	struct origin *o;
+
+	if (!f->select->transforms && !f->select->strip_components)
+		return 0;
+	link = xw_tree_find(f->tree, at->dir, at->name, at->len);
+	if (!link)
+		return 0;
+	if (xw_table_room(&f->origins, &kind, NULL))
+		return xw_fail_nomem(f->diag, "names of members");
+	o = xw_table_slot(&f->origins, &kind, NULL, xw_table_number((uintptr_t)link), link);
+	if (o->link && was && link->node != was && !same_path(o->path, e->path))
+		xw_log(f->diag, XW_LOG_WARN,
+		       "%s: %.*s: replaces %.*s, which gets the same name, %.*s", f->source,
+		       (int)XW_MIN(e->path.len, 200), e->path.p, (int)XW_MIN(o->path.len, 200),
+		       o->path.p, (int)XW_MIN(f->path.len, 200), f->path.p);
+	f->origins.n += !o->link;
+	o->link = link;
+	o->path.len = e->path.len;
+	o->path.p = xw_arena_dup(&f->tree->arena, e->path.p, e->path.len);
+	return o->path.p ? 0 : xw_fail_nomem(f->diag, "names of members");
+}
