@@ -219,7 +219,7 @@ int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e)
 	xw_fail_repair(&x->m.diag);
 	cleanup(r);
 	free(r);
-	return rc;
+	return rc || x->dry_run ? rc : xw_run_oci_config_publish(&x->m);
 }
 
 int xw_import_run(struct xw_import *x, const char *path)

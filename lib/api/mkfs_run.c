@@ -533,5 +533,5 @@ int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 		xw_fail(&m->diag, rc, "%s: %s", path, xw_err_text(rc));
 	cleanup(r, !rc);
 	free(r);
-	return rc;
+	return rc || m->plan_only ? rc : xw_run_oci_config_publish(m);
 }

@@ -52,6 +52,7 @@ struct xw_mkfs {
 	bool oci_source; /* a container image was read */
 	char *oci_config;
 	size_t oci_config_len;
+	struct xw_newfile *oci_config_new; /* it is written, and has no name yet */
 	unsigned jobs; /* 0 = one per processor */
 	bool ran;
 	xw_progress_cb *progress;
@@ -76,10 +77,14 @@ int xw_run_set_text(struct xw_mkfs *m, const char *option, const char *value, ch
 /* Free what these options have stored. */
 void xw_run_source_clear(struct xw_mkfs *m);
 /*
- * --oci-config: write the configuration of the last container image, when all sources were read.
+ * oci_config.c: --oci-config. When all sources were read, prepare to write the configuration of the
+ * last container image, as far as that can be done without a change to an existing file.
  * XW_ERR_INPUT: there was none.
  */
 int xw_run_oci_config(struct xw_mkfs *m);
+/* When the image is complete, and closed: may block. */
+int xw_run_oci_config_publish(struct xw_mkfs *m);
+void xw_run_oci_config_clear(struct xw_mkfs *m);
 /* Before anything is read: the file must be neither the image nor a source. XW_ERR_USAGE. */
 int xw_run_oci_config_check(struct xw_mkfs *m, const char *path);
 

@@ -4,16 +4,9 @@
 
 #include "api/run.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/auto.h"
-#include "base/same.h"
-#include "base/write.h"
 #include "session/edit.h"
 #include "disk/indirect.h"
 #include "import/devtable.h"
@@ -106,8 +99,7 @@ void xw_run_source_clear(struct xw_mkfs *m)
 {
 	free(m->platform);
 	free(m->spool_dir);
-	free(m->oci_config_file);
-	free(m->oci_config);
+	xw_run_oci_config_clear(m);
 }
 
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value)
@@ -343,43 +335,6 @@ static int keep_config(struct xw_mkfs *m, const struct xw_source *s)
 	m->oci_config = copy;
 	m->oci_config_len = s->config_len;
 	return 0;
-}
-
-int xw_run_oci_config_check(struct xw_mkfs *m, const char *path)
-{
-	const char *file = m->oci_config_file;
-	struct stat st, other;
-	bool clash;
-
-	if (!file || stat(file, &st) || !S_ISREG(st.st_mode))
-		return 0;
-	clash = !stat(path, &other) && xw_same_file(&st, &other);
-	for (size_t i = 0; i < m->sources.n && !clash; i++) {
-		auto_free char *name = xw_source_file(m->sources.v[i], m->no_oci);
-
-		clash = name && !stat(name, &other) && xw_same_file(&st, &other);
-	}
-	return clash ? xw_fail(&m->diag, XW_ERR_USAGE,
-			       "--oci-config %s: is also the image or a source", file)
-		     : 0;
-}
-
-int xw_run_oci_config(struct xw_mkfs *m)
-{
-	int fd, err;
-
-	if (!m->oci_config_file)
-		return 0;
-	if (!m->oci_config)
-		return xw_fail(&m->diag, XW_ERR_INPUT,
-			       "--oci-config: no source is a container image");
-	fd = open(m->oci_config_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	err = fd < 0 ? errno : xw_write_all(fd, m->oci_config, m->oci_config_len);
-	if (fd >= 0 && close(fd) && !err)
-		err = errno;
-	return err ? xw_fail_errno(&m->diag, err == ENOSPC ? XW_ERR_HOSTFULL : XW_ERR_IO, err,
-				   "--oci-config %s", m->oci_config_file)
-		   : 0;
 }
 
 int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2])

@@ -43,3 +43,20 @@ char *cli_source_in_dir(const struct cli_line *l, const char *dir, const char *s
 	return asprintf(&name, "%.*s%s/%s", (int)form, source, dir, source + form) < 0 ? NULL
 										       : name;
 }
+
+int cli_source_config(struct cli_line *l)
+{
+	const char *file = NULL;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (!strcmp(l->settings[i].name, "--oci-config"))
+			file = l->settings[i].value;
+	if (!file || (strcmp(file, "-") != 0 && strcmp(file, "/dev/stdout") != 0))
+		return -1;
+	if (l->json) {
+		cli_line_failf(l, "--oci-config %s and --json both write to standard output", file);
+		return EXIT_USAGE;
+	}
+	l->quiet = true;
+	return -1;
+}

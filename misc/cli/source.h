@@ -19,5 +19,10 @@ bool cli_source_is_terminal(const struct cli_line *l, const char *source);
  * caller. NULL: out of memory.
  */
 char *cli_source_in_dir(const struct cli_line *l, const char *dir, const char *source);
+/*
+ * --oci-config -: standard output is for the configuration, so that nothing else is printed there.
+ * -1, or the exit status: --json needs it, too.
+ */
+int cli_source_config(struct cli_line *l);
 
 #endif

@@ -125,6 +125,8 @@ int import_args_parse(struct import_args *args, int argc, char **argv)
 	};
 	status = cli_line_read(&args->line, argc, argv);
 	if (status < 0)
+		status = cli_source_config(&args->line);
+	if (status < 0)
 		status = cli_line_first(&args->line, argc, argv, &args->image);
 	if (status >= 0)
 		return status;

@@ -207,6 +207,8 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 	if (status < 0)
 		push_sectors(&args->line);
 	if (status < 0)
+		status = cli_source_config(&args->line);
+	if (status < 0)
 		status = take_operands(args, argc, args->argv);
 	for (size_t i = 0; i < args->source_count && status < 0; i++)
 		if (cli_source_is_terminal(&args->line, args->sources[i]))

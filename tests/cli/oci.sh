@@ -130,7 +130,7 @@ fails 2 "oci-config also: is also the image or a source" "  with xw-import as we
 is "  which stays" cmp i was
 rm -f i
 make --oci-config nowhere/config.json -d oci-plain i
-fails 1 "oci-config nowhere/config.json: No such file" "  where it cannot be written"
+fails 1 "oci-config nowhere/config.json: cannot open: No such file" "  where it cannot be written"
 is "  nothing is made" gone i
 
 # Another machine's image without a word.

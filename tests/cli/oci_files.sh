@@ -64,4 +64,86 @@ if is_root && mkdir small && mount -t tmpfs -o size=512k none small 2>/dev/null;
 else
 	skip "a small filesystem" "needs root for a small tmpfs" 6
 fi
-done_testing 27
+
+# ---- --oci-config ----
+
+same_config() { is "$1" cmp "$2" wanted; }
+mkfs -q --oci-config wanted -d oci-gzip i
+is "--oci-config: the configuration of the image" grep -q '"User": "1000"' wanted
+rm -f i
+mkfs -q --oci-config c.json -d oci-gzip i
+works "--oci-config"
+same_config "  a new file" c.json
+equal "  with the permissions that any new file gets" "$(stat -c %a c.json)" "$(touch other && stat -c %a other)"
+rm -f i
+echo precious >c.json && chmod 600 c.json && ln c.json c.hard && ln -sf c.json c.link
+mkfs -q --oci-config c.json -d oci-gzip i 1M
+fails 1 "too small" "a run that fails after all sources were read"
+equal "  the file stays what it was" "$(cat c.json)" precious
+mkfs -q --oci-config c.json -d digest-gzip i
+fails 1 "its digest is" "  also with a damaged layer"
+equal "  the file stays what it was" "$(cat c.json)" precious
+mkfs -q i 300K
+import -q --oci-config c.json i oci-gzip
+equal "  xw-import without room, too" "$RC $(cat c.json)" "1 precious"
+rm -f i
+mkfs -n --oci-config c.json -d oci-gzip i 64M
+equal "  and -n" "$RC $(cat c.json)" "0 precious"
+mkfs -q --oci-config c.link -d oci-gzip i
+works "the target of a symlink is replaced"
+same_config "  by a whole file" c.json
+equal "  with its permissions; the symlink stays, another name keeps the old one" \
+	"$(stat -c %a c.json) $(readlink c.link) $(cat c.hard)" "600 c.json precious"
+equal "  nothing else is left there" "$(ls -A | grep -c '^\.c\.json')" 0
+rm -f i
+mkfs -q --oci-config tmp -d oci-gzip i
+fails 1 "oci-config tmp: Is a directory" "a directory"
+is "  nothing is made" gone i
+mkfs -q --oci-config new.img -d oci-gzip ./new.img
+fails 2 "oci-config new.img: is also the image or a source" "a file that does not exist yet, and is the image"
+is "  nothing is made" gone new.img
+mkfifo fifo
+"$MKFS" -q --oci-config fifo -d oci-gzip i >.out 2>.err &
+pid=$!
+for ((n = 0; n < 200; n++)); do
+	[ ! -s i ] || break
+	sleep 0.05
+done
+is "a FIFO: the image is made before it is opened" test -s i
+same_config "  and it gets the configuration" fifo
+wait $pid
+equal "  status" "$?" 0
+for file in - /dev/stdout; do
+	rm -f i
+	mkfs --oci-config $file -d oci-gzip i
+	works "--oci-config $file"
+	same_config "  nothing else on standard output" .out
+	"$MKFS" --oci-config $file -d oci-gzip --replace i 2>.err | cat >piped
+	same_config "  in a pipe" piped
+	mkfs --json --oci-config $file -d oci-gzip i
+	fails 2 "oci-config $file and --json both write to standard output" "  not with --json"
+done
+rm -f i
+mkfs -q i 64M
+import --oci-config - i oci-gzip
+works "  xw-import"
+same_config "  likewise" .out
+rm -f i
+if [ -w /dev/full ]; then
+	mkfs -q --oci-config /dev/full -d oci-gzip i
+	fails 1 "oci-config /dev/full .the image is complete.: No space left" "a device without room: the message says what is done"
+	is "  which is the image" test -s i
+else
+	skip "/dev/full" "is not there" 2
+fi
+rm -f i
+if is_root && touch c.bind && mount --bind c.bind c.json 2>/dev/null; then
+	at_end "umount '$T/c.json'"
+	mkfs -q --oci-config c.json -d oci-gzip i
+	works "a file that is a mount point"
+	same_config "  is written in place" c.bind
+	umount c.json
+else
+	skip "a file that is a mount point" "needs root for a bind mount" 2
+fi
+done_testing 62

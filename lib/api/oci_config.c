@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/*
+ * --oci-config: the configuration of the last container image as a file. It is written when all
+ * sources were read, and gets its name when the image is complete, so that no file is replaced or
+ * truncated by a run that fails. What cannot be replaced, a pipe or device, is opened only then:
+ * that may wait for a reader.
+ */
+#include "config.h"
+
+#include "api/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/same.h"
+#include "base/write.h"
+#include "dev/newfile.h"
+
+static int fail(struct xw_mkfs *m, int err, const char *more)
+{
+	return xw_fail_errno(&m->diag, err == ENOSPC ? XW_ERR_HOSTFULL : XW_ERR_IO, err,
+			     "--oci-config %s%s", m->oci_config_file, more);
+}
+
+static bool is_stdout(const char *file)
+{
+	return !strcmp(file, "-") || !strcmp(file, "/dev/stdout");
+}
+
+/* Names of open files, behind which there may be a regular one that others write to. */
+static bool is_descriptor(const char *file)
+{
+	return !strncmp(file, "/dev/", 5) || !strncmp(file, "/proc/", 6);
+}
+
+/* The directory part of a path, to be freed. */
+static char *dir_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Do both paths name the same file, or would they if it existed? */
+static bool same_path(const char *a, const char *b)
+{
+	auto_free char *dir_a = dir_of(a), *dir_b = dir_of(b);
+	struct stat x, y;
+
+	if (!stat(a, &x) && !stat(b, &y))
+		return S_ISREG(x.st_mode) && xw_same_file(&x, &y);
+	return dir_a && dir_b && !strcmp(base_of(a), base_of(b)) && !stat(dir_a, &x) &&
+	       !stat(dir_b, &y) && xw_same_file(&x, &y);
+}
+
+int xw_run_oci_config_check(struct xw_mkfs *m, const char *path)
+{
+	const char *file = m->oci_config_file;
+	bool clash;
+
+	if (!file || !strcmp(file, "-"))
+		return 0;
+	clash = same_path(file, path);
+	for (size_t i = 0; i < m->sources.n && !clash; i++) {
+		auto_free char *name = xw_source_file(m->sources.v[i], m->no_oci);
+
+		clash = name && same_path(file, name);
+	}
+	return clash ? xw_fail(&m->diag, XW_ERR_USAGE,
+			       "--oci-config %s: is also the image or a source", file)
+		     : 0;
+}
+
+/* Write a new file that xw_run_oci_config_publish() gives its name. */
+static int write_new(struct xw_mkfs *m)
+{
+	struct xw_dev *dev;
+	int rc = xw_newfile_open(m->oci_config_file, 0, &m->diag, &dev, &m->oci_config_new);
+
+	if (rc)
+		return rc;
+	rc = xw_dev_pwrite(dev, m->oci_config, m->oci_config_len, 0);
+	if (!rc)
+		rc = xw_dev_flush(dev);
+	xw_dev_close(dev);
+	return rc;
+}
+
+int xw_run_oci_config(struct xw_mkfs *m)
+{
+	const char *file = m->oci_config_file;
+	char was[sizeof(m->diag.text)];
+	struct stat st;
+	bool exists;
+	int rc;
+
+	if (!file)
+		return 0;
+	if (!m->oci_config)
+		return xw_fail(&m->diag, XW_ERR_INPUT,
+			       "--oci-config: no source is a container image");
+	if (is_stdout(file) || is_descriptor(file))
+		return 0;
+	exists = !stat(file, &st);
+	if (exists && S_ISDIR(st.st_mode))
+		return fail(m, EISDIR, "");
+	if (exists && access(file, W_OK))
+		return fail(m, errno, "");
+	if (exists && !S_ISREG(st.st_mode))
+		return 0;
+	rc = write_new(m);
+	if (!rc)
+		return 0;
+	xw_newfile_close(m->oci_config_new);
+	m->oci_config_new = NULL;
+	memcpy(was, m->diag.text, sizeof(was));
+	xw_diag_clear(&m->diag);
+	if (exists && rc != XW_ERR_NOMEM && rc != XW_ERR_HOSTFULL)
+		return 0; /* in a directory that cannot be written it is in place */
+	return xw_fail(&m->diag, rc == XW_ERR_HOSTFULL ? rc : XW_ERR_IO, "--oci-config %s", was);
+}
+
+static int open_in_place(const char *file)
+{
+	return is_stdout(file)
+		       ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+		       : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+}
+
+static int write_in_place(struct xw_mkfs *m)
+{
+	int fd = open_in_place(m->oci_config_file);
+	int err = fd < 0 ? errno : xw_write_all(fd, m->oci_config, m->oci_config_len);
+
+	if (fd >= 0 && close(fd) && !err)
+		err = errno;
+	return err ? fail(m, err, " (the image is complete)") : 0;
+}
+
+int xw_run_oci_config_publish(struct xw_mkfs *m)
+{
+	struct stat st;
+	int rc;
+
+	if (!m->oci_config_file || !m->oci_config)
+		return 0; /* also a run without sources */
+	if (!m->oci_config_new)
+		return write_in_place(m);
+	rc = xw_newfile_publish(m->oci_config_new, true, &m->diag);
+	/* a file that is a mount point cannot be replaced */
+	if (rc && !stat(m->oci_config_file, &st) && S_ISREG(st.st_mode)) {
+		xw_diag_clear(&m->diag);
+		rc = write_in_place(m);
+	}
+	return rc;
+}
+
+void xw_run_oci_config_clear(struct xw_mkfs *m)
+{
+	xw_newfile_close(m->oci_config_new);
+	free(m->oci_config_file);
+	free(m->oci_config);
+}
