@@ -9,16 +9,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/table.h"
+#include "import/beneath.h"
 #include "import/tar.h"
 
 #define LARGE ((uint64_t)4 * XW_INPUT_UNIT)
@@ -256,14 +255,6 @@ static bool leads_out(const char *path)
 	return path[0] == '/';
 }
 
-/* Symlinks are followed inside the directory. */
-static int open_inside(int dir, const char *path, int flags)
-{
-	struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_BENEATH};
-
-	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-}
-
 static int find_file(struct xw_store *s, const char *path, bool checked, struct xw_diag *diag,
 		     struct xw_blob *b)
 {
@@ -274,7 +265,7 @@ static int find_file(struct xw_store *s, const char *path, bool checked, struct 
 	if (leads_out(path))
 		return xw_fail(diag, XW_ERR_INPUT, "%s: \"%.300s\" is not inside the image",
 			       s->name, path);
-	fd = checked ? openat(s->fd, path, flags) : open_inside(s->fd, path, flags);
+	fd = checked ? openat(s->fd, path, flags) : xw_open_beneath(s->fd, path, flags);
 	if (fd < 0 && errno == EXDEV)
 		return xw_fail(diag, XW_ERR_INPUT,
 			       "%s: %.300s: is a symlink that leads out of the image, and no "
