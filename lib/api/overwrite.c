@@ -13,6 +13,7 @@
 
 #include "api/run.h"
 #include "base/auto.h"
+#include "dev/archive.h"
 #include "dev/mounted.h"
 
 #define PIECE (1 << 20)
@@ -23,32 +24,10 @@
  */
 static const char *find_archive(int fd, uint64_t offset)
 {
-	static const struct {
-		unsigned at, len;
-		const char *magic, *what;
-	} known[] = {
-		{0, 2, "\x1f\x8b", "gzip data"},
-		{0, 6,
-		 "\xfd"
-		 "7zXZ",
-		 "xz data"},
-		{0, 4, "\x28\xb5\x2f\xfd", "zstd data"},
-		{0, 3, "BZh", "bzip2 data"},
-		{0, 4, "\x04\x22\x4d\x18", "lz4 data"},
-		{0, 4, "PK\3\4", "a zip archive"},
-		{0, 6, "7z\xbc\xaf\x27\x1c", "a 7z archive"},
-		{0, 5, "07070", "a cpio archive"},
-		{257, 5, "ustar", "a tar archive"},
-	};
-	uint8_t head[512] = {0};
+	uint8_t head[XW_ARCHIVE_LOOK];
+	const ssize_t n = offset > INT64_MAX ? -1 : pread(fd, head, sizeof(head), (off_t)offset);
 
-	if (offset > INT64_MAX || pread(fd, head, sizeof(head), (off_t)offset) <= 0)
-		return NULL;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(known); i++) {
-		if (!memcmp(head + known[i].at, known[i].magic, known[i].len))
-			return known[i].what;
-	}
-	return NULL;
+	return n > 0 ? xw_archive_kind(head, (size_t)n) : NULL;
 }
 
 /* Filesystem types that this program creates. */

@@ -40,6 +40,33 @@ fi
 mkdir d && printf x >d/x && tar -cf src.tar d && gzip -k src.tar
 cp src.tar as.img && refuses "a tar archive" as.img
 cp src.tar.gz as.img && refuses "compressed data" as.img
+# One table for all tools: what mkfs does not overwrite is what others name where it is given as an image.
+kinds=0
+while IFS='|' read -r magic kind; do
+	kinds=$((kinds + 1))
+	{ printf '%b' "$magic" && head -c 600 /dev/zero; } >as.img
+	mkfs as.img 8M
+	[ $RC = 1 ] && grep -q "as.img: holds $kind" .err || { echo "xw-mkfs, $kind:" && cat .err; }
+	for tool in xw-export xw-dump xw-freefrag; do
+		[ -x "$BIN/$tool" ] || continue
+		"$BIN/$tool" as.img </dev/null >.out 2>.err
+		grep -q "it is $kind: xw-mkfs -d makes an image" .err || { echo "$tool, $kind:" && cat .err; }
+	done
+	printf '%b' "$magic" | head -c 2 >as.img # shorter than a magic number
+	"$BIN/xw-export" as.img </dev/null >.out 2>.err
+	[ "$kind" = "gzip data" ] || ! grep -q "it is" .err || cat .err
+done >.said <<'KINDS'
+\x1f\x8b|gzip data
+\xfd7zXZ\x00|xz data
+\x28\xb5\x2f\xfd|zstd data
+BZh|bzip2 data
+\x04\x22\x4d\x18|lz4 data
+PK\x03\x04|a zip archive
+7z\xbc\xaf\x27\x1c|a 7z archive
+070701|a cpio archive
+070707|a cpio archive
+KINDS
+equal "$kinds kinds of archives are named alike" "$(cat .said)" ""
 sha256sum src.tar >before
 for how in "-d src.tar" "-d ./src.tar" "-d -"; do
 	RC=0
@@ -273,4 +300,4 @@ fi
 echo text >short
 mkfs -q short
 fails 2 "short: too small for a filesystem" "a file that is too short"
-done_testing 135
+done_testing 136
