@@ -465,10 +465,8 @@ static void warn_layout(const struct xw_fill *f, const struct xw_source *s, unsi
 
 	if (kind)
 		xw_log(f->diag, XW_LOG_WARN,
-		       "%s: %s: its layers are stored as files, not unpacked; for the files of the "
-		       "container begin its name with docker-archive: or oci:, use the output of "
-		       "docker export, or name its layers as sources, lowest first",
-		       s->name, kind);
+		       "%s: %s: its layers are stored as files, not unpacked; %s", s->name, kind,
+		       xw_layout_advice(marks));
 }
 
 static int add_layer(struct xw_fill *f, const char *name)

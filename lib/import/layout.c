@@ -12,7 +12,7 @@
 
 #include "import/tar_hdr.h"
 
-enum { OCI_LAYOUT = 1, MANIFEST = 2, LAYERS = 4 };
+enum { OCI_LAYOUT = 1, MANIFEST = 2, LAYERS = 4, REPOSITORIES = 8 };
 
 /* ---- while it is stored as files ---- */
 
@@ -47,6 +47,8 @@ unsigned xw_layout_mark(const struct xw_entry *e)
 		return OCI_LAYOUT;
 	if (is(p, "manifest.json"))
 		return MANIFEST;
+	if (is(p, "repositories"))
+		return REPOSITORIES;
 	return begins(p, "blobs/sha256/") || ends(p, "/layer.tar") ? LAYERS : 0;
 }
 
@@ -54,9 +56,19 @@ const char *xw_layout_kind(unsigned marks)
 {
 	if (!(marks & LAYERS))
 		return NULL;
-	return marks & MANIFEST     ? "an archive of docker save"
-	       : marks & OCI_LAYOUT ? "an OCI image layout"
-				    : NULL;
+	return marks & MANIFEST       ? "an archive of docker save"
+	       : marks & OCI_LAYOUT   ? "an OCI image layout"
+	       : marks & REPOSITORIES ? "an archive of docker save before 1.10"
+				      : NULL;
+}
+
+const char *xw_layout_advice(unsigned marks)
+{
+	return marks & (MANIFEST | OCI_LAYOUT)
+		       ? "for the files of the container begin its name with docker-archive: or "
+			 "oci:, use the output of docker export, or name its layers as sources, "
+			 "lowest first"
+		       : XW_LAYOUT_OLD;
 }
 
 /* ---- before it is read ---- */

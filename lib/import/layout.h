@@ -9,6 +9,12 @@
 unsigned xw_layout_mark(const struct xw_entry *e);
 /* "an OCI image layout", "an archive of docker save"; NULL: these paths say neither. */
 const char *xw_layout_kind(unsigned marks);
+/* What to do for the files of the container. */
+const char *xw_layout_advice(unsigned marks);
+/* Of what has no list of layers, only the file "repositories". */
+#define XW_LAYOUT_OLD                                                                              \
+	"load it into a container engine and save it again, or name its layers (ID/layer.tar) as " \
+	"sources, lowest first"
 
 /*
  * May a tar archive that begins with these bytes be one? By the name of its first member: common

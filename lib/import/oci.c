@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "import/layout.h"
 #include "import/oci_image.h"
 #include "import/tar.h"
 
@@ -293,10 +294,14 @@ static int choose(struct oci *c, const struct xw_oci_open *p)
 
 	if (!rc && !xw_store_has(c->store, "index.json") &&
 	    !xw_store_has(c->store, "manifest.json"))
-		rc = xw_fail(p->diag, XW_ERR_INPUT,
-			     "%s: is no container image: it has neither index.json nor "
-			     "manifest.json",
-			     c->name);
+		rc = xw_store_has(c->store, "repositories")
+			     ? xw_fail(p->diag, XW_ERR_UNSUPPORTED,
+				       "%s: docker save before 1.10 did not list the layers; %s",
+				       c->name, XW_LAYOUT_OLD)
+			     : xw_fail(p->diag, XW_ERR_INPUT,
+				       "%s: is no container image: it has neither index.json nor "
+				       "manifest.json",
+				       c->name);
 	if (!rc)
 		rc = xw_oci_image_find(c->store, by_docker(c->store, p), &w, p->diag, &c->image);
 	if (!rc)

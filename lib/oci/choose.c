@@ -43,6 +43,34 @@ static bool is_named(const struct xw_oci_desc *d, const char *ref)
 	return !strcmp(ref + (*ref == '@'), d->digest.text);
 }
 
+/*
+ * Is it tagged as something about another manifest of the index: "sha256-HEX", for the referrers of
+ * that digest, or "sha256-HEX.sig" and the like, as cosign does?
+ */
+static bool is_about_other(const struct xw_oci_descs *from, const struct xw_oci_desc *d)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		const char *digest = from->v[i].digest.text;
+		const size_t algorithm = strcspn(digest, ":"), len = strlen(digest);
+
+		if (strlen(d->ref) >= len && !strncmp(d->ref, digest, algorithm) &&
+		    d->ref[algorithm] == '-' &&
+		    !strncmp(d->ref + algorithm + 1, digest + algorithm + 1, len - algorithm - 1) &&
+		    (!d->ref[len] || d->ref[len] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* Is it an image, and one that was asked for? */
+static bool is_candidate(const struct xw_oci_descs *from, const struct xw_oci_desc *d,
+			 const struct xw_oci_wish *w, bool top)
+{
+	if (d->attestation)
+		return false;
+	return !top || (w->ref ? is_named(d, w->ref) : !is_about_other(from, d));
+}
+
 static bool same_image(const struct xw_oci_desc *a, const struct xw_oci_desc *b)
 {
 	return !strcmp(a->ref, b->ref) && !strcmp(a->name, b->name);
@@ -91,8 +119,7 @@ static int several(const struct xw_oci_descs *from, const struct xw_oci_wish *w,
 	struct list l = {0};
 
 	for (size_t i = 0; i < from->n; i++)
-		if (!from->v[i].attestation && (!w->ref || is_named(&from->v[i], w->ref)) &&
-		    rank(&from->v[i], w))
+		if (is_candidate(from, &from->v[i], w, true) && rank(&from->v[i], w))
 			list_add(&l, shown(&from->v[i]));
 	return xw_fail(diag, XW_ERR_INPUT,
 		       "%s: holds several images; oci:PATH:REF chooses one of them: %s", w->name,
@@ -110,7 +137,7 @@ int xw_oci_choose(const struct xw_oci_descs *from, const struct xw_oci_wish *w, 
 		const struct xw_oci_desc *d = &from->v[i];
 		unsigned r;
 
-		if (d->attestation || (top && w->ref && !is_named(d, w->ref)))
+		if (!is_candidate(from, d, w, top))
 			continue;
 		alone = alone && (!only || xw_digest_same(&only->digest, &d->digest));
 		only = d;

@@ -148,6 +148,26 @@ static int decode_url(const struct decoder *d, const json_t *o, struct xw_oci_de
 	return out->url ? 0 : xw_fail_nomem(d->diag, "a container image");
 }
 
+/*
+ * Does the descriptor say itself that it is no image: an artifact (signature, list of components),
+ * or, by its platform, an attestation? The artifact type of an image is that of its configuration.
+ */
+static int decode_role(const struct decoder *d, const json_t *o, struct xw_oci_desc *out)
+{
+	const struct xw_oci_platform *p = &out->platform;
+	const char *type;
+	const int rc = get_text(d, o, "artifactType", "", &type);
+
+	if (rc)
+		return rc;
+	if (p->os && p->arch && !strcmp(p->os, "unknown") && !strcmp(p->arch, "unknown"))
+		out->attestation = true;
+	if (*type && strcmp(type, "application/vnd.oci.image.config.v1+json") != 0 &&
+	    strcmp(type, "application/vnd.docker.container.image.v1+json") != 0)
+		out->attestation = true;
+	return 0;
+}
+
 static int decode_desc(const struct decoder *d, const json_t *o, struct xw_oci_desc *out)
 {
 	const json_t *size = json_object_get(o, "size");
@@ -168,6 +188,8 @@ static int decode_desc(const struct decoder *d, const json_t *o, struct xw_oci_d
 	rc = decode_platform(d, json_object_get(o, "platform"), &out->platform);
 	if (!rc)
 		rc = decode_annotations(d, json_object_get(o, "annotations"), out);
+	if (!rc)
+		rc = decode_role(d, o, out);
 	return rc ? rc : decode_url(d, o, out);
 }
 

@@ -31,7 +31,7 @@ struct xw_oci_desc {
 	const char *ref; /* annotation org.opencontainers.image.ref.name */
 	const char *name; /* annotation io.containerd.image.name: with the repository */
 	const char *url; /* the first one */
-	bool attestation; /* describes another manifest, is no image */
+	bool attestation; /* describes another manifest, or is an artifact: no image */
 };
 
 struct xw_oci_descs {

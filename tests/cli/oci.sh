@@ -27,7 +27,7 @@ while IFS=$'\t' read -r name wanted options; do
 	what="$name${options:+ with $options}"
 	if [ "$RC" != 0 ] || [ -s .err ]; then fail "$what"; else is "$what" cmp i "$want"; fi
 done <good.txt
-command -v zstd >/dev/null || skip "images compressed by zstd" "zstd is not installed" 14
+command -v zstd >/dev/null || skip "images compressed by zstd" "zstd is not installed" 15
 while IFS=$'\t' read -r name status message options; do
 	rm -f i
 	# shellcheck disable=SC2086
@@ -168,6 +168,11 @@ rm -f i
 make -d unmarked i
 works "a layer that ends without the end-of-archive mark"
 equal "  its digest is verified: no warning" "$(cat .err)" ""
+for name in save-oldest save-oldest.tar; do
+	rm -f i
+	make -d $name i
+	is "$name is stored as files, with a warning" grep -q "warning: $name: an archive of docker save before 1.10: its layers are stored as files, .*lowest first" .err
+done
 for name in docker://debian:12 docker-daemon:debian containers-storage:debian; do
 	mkfs -d $name j
 	fails 1 "$name: no such file; .*skopeo copy $name oci:PATH" "$name"
@@ -199,4 +204,4 @@ is "  and changes nothing" cmp i was
 import -q i l1.tar platforms --platform linux/amd64/v1/x
 fails 2 'is not OS/ARCH' "  a wrong platform"
 clean i "  e2fsck"
-done_testing 188
+done_testing 203

@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -420,6 +421,68 @@ class Maker:
         upper.add("dir", tarfile.DIRTYPE, pax_headers={"SCHILY.xattr.user.two": "2"})
         self.one("attributes", layers=[lower.end(), upper.end()])
 
+    def frames(self):
+        """Skippable frames of zstd at the beginning, between and behind others, as zstd:chunked has them behind."""
+        if not shutil.which("zstd"):
+            return
+
+        def skippable(number, data):
+            return struct.pack("<II", 0x184d2a50 + number, len(data)) + data
+
+        def pack(data):
+            return skippable(3, b"first") + zstd(data[:70000]) + skippable(0, b"") + zstd(data[70000:]) + skippable(15, b"GnUlInUx" * 8)
+        s = Store()
+        layers = [s.blob(pack(data), OCI + "layer.v1.tar+zstd") for data in self.layers]
+        self.put(index(s, manifest(s, self.layers, pack="zstd", edit=lambda m, c: m.update(layers=layers))), "frames")
+        self.ok("frames")
+
+    def referrers(self):
+        """What is stored beside an image and about it: artifacts, signatures, attestations."""
+        def artifact(s, subject, kind):
+            m = {"schemaVersion": 2, "mediaType": OCI + "manifest.v1+json", "artifactType": kind, "subject": subject,
+                 "config": s.blob(b"{}", OCI + "empty.v1+json"), "layers": [s.blob(b'{"sbom": 1}', kind)]}
+            return s.json_blob(m, OCI + "manifest.v1+json")
+
+        def both(name, about, options=""):
+            s = Store()
+            m = manifest(s, self.layers)
+            other = artifact(s, m, "application/spdx+json")
+            self.put(index(s, dict(m, **named("app")), about(s, m, other)), name)
+            self.ok(name)
+            self.ok("oci:%s:app" % name)
+        both("artifact-beside", lambda s, m, a: dict(a, artifactType="application/spdx+json"))
+        both("referrers-tag", lambda s, m, a: s.json_blob({"schemaVersion": 2, "manifests": [dict(a, artifactType="application/spdx+json")]},
+                                                          OCI + "index.v1+json", **named(m["digest"].replace(":", "-"))))
+        both("signature", lambda s, m, a: dict(a, **named(m["digest"].replace(":", "-") + ".sig")))
+        # only what is named after another manifest is about it
+        s = Store()
+        self.put(index(s, manifest(s, self.layers, **named("sha256-%064d" % 5)), manifest(s, self.layers[:1], **named("one"))), "looks-like-tag")
+        self.no("looks-like-tag", "holds several images; oci:PATH:REF chooses one of them: sha256-0*5, one")
+        # an image with a subject, as the referrers of an API have it
+        s = Store()
+        self.put(index(s, dict(manifest(s, self.layers), artifactType=OCI + "config.v1+json")), "image-type")
+        self.ok("image-type")
+        # an image for another machine with its attestation, which has no annotation, is the only one
+        s = Store()
+        m = manifest(s, self.layers, arch=OTHER, variant=None, **plat(OTHER))
+        a = dict(artifact(s, m, "application/vnd.in-toto+json"), **plat("unknown", None, "unknown"))
+        self.put(index(s, s.json_blob({"schemaVersion": 2, "manifests": [a, m]}, OCI + "index.v1+json")), "attested")
+        self.ok("attested", "1 2 3", "--platform linux/" + OTHER)
+        self.no("attested", "has no image for linux/riscv9; --platform chooses another one: linux/%s$" % OTHER, "--platform linux/riscv9")
+
+    def old(self):
+        """docker save before 1.10: each layer names its parent, and nothing lists them."""
+        s = Store()
+        for i, data in enumerate(self.layers):
+            own = "%064d" % i
+            s.json(own + "/json", dict({"id": own}, **({"parent": "%064d" % (i - 1)} if i else {})))
+            s.files[own + "/layer.tar"] = data
+        s.json("repositories", {"example/app": {"1.0": own}})
+        s.archive(os.path.join(self.out, "save-oldest.tar"))
+        self.put(s, "save-oldest")
+        for name in ("save-oldest", "save-oldest.tar"):
+            self.no("docker-archive:" + name, "docker save before 1.10 did not list the layers; load it into a container engine and save it again")
+
     # ---- bad ones ----
 
     def damaged(self):
@@ -564,7 +627,8 @@ class Maker:
 def main():
     os.makedirs(sys.argv[1], exist_ok=True)
     m = Maker(sys.argv[1])
-    for make in (m.compressions, m.platforms, m.references, m.archives, m.aufs, m.empty, m.unmarked, m.attributes, m.damaged, m.strange):
+    for make in (m.compressions, m.platforms, m.references, m.archives, m.aufs, m.empty, m.unmarked, m.attributes, m.frames, m.referrers,
+                 m.old, m.damaged, m.strange):
         make()
     for name, lines in (("good.txt", m.good), ("bad.txt", m.bad)):
         with open(os.path.join(sys.argv[1], name), "w") as f:
