@@ -145,6 +145,6 @@ while read -r tool source pattern; do
 done <<'TABLE'
 xw-mkfs lib/plan/params_ext.c \{"([a-z_0-9-]+)", ARG_
 xw-fsck e2fsck/extended.c [F{][LAG(]*"([a-z_0-9]+)"
-xw-tune misc/tune/lists.c \{"([a-z_0-9-]+)", (true|false), set_
+xw-tune lib/tune/option_lists.c \{"([a-z_0-9-]+)", (true|false), set_
 TABLE
 done_testing 76
