@@ -65,8 +65,7 @@ static bool is_wanted(const struct xw_exporter *x, const struct xw_xattr_ref *a)
 	const bool is_acl = a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT;
 	size_t len;
 
-	if (a->index == XW_XI_ENCRYPTION ||
-	    (a->index == XW_XI_SYSTEM && a->name_len == 4 && !memcmp(a->name, "data", 4)))
+	if (xw_xattr_is_internal(a))
 		return false;
 	if (is_acl ? x->opts->no_acls : x->opts->no_xattrs)
 		return false;

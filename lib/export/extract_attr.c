@@ -20,9 +20,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/auto.h"
-#include "xattr/acl.h"
-#include "xattr/set.h"
+#include "read/xattrs.h"
 
 struct setter {
 	struct xw_attr_target *t;
@@ -88,41 +86,21 @@ static void set_one(struct setter *s, uint8_t index, const char *name, const voi
 	}
 }
 
-static int set_acl(struct setter *s, const char *name, const struct xw_xattr_ref *a)
-{
-	struct xw_diag *diag = s->t->x->img->diag;
-	auto_free uint8_t *raw = NULL;
-	struct xw_acl acl = {0};
-	int rc = xw_acl_from_stored(&acl, a->value, a->value_len, name, diag);
-
-	if (!rc) {
-		raw = malloc(xw_acl_to_xattr(&acl, NULL));
-		rc = raw ? 0 : xw_fail_nomem(diag, "ACL");
-	}
-	if (!rc) {
-		set_one(s, a->index, name, raw, xw_acl_to_xattr(&acl, raw));
-		s->has_acl |= a->index == XW_XI_ACL_ACCESS;
-		s->has_default |= a->index == XW_XI_ACL_DEFAULT;
-		s->t->x->stats->acls++;
-	}
-	xw_acl_free(&acl);
-	return rc;
-}
-
 static int set_attribute(void *arg, const struct xw_xattr_ref *a)
 {
 	struct setter *s = arg;
-	char name[XW_XATTR_FULL_NAME_MAX];
-	const size_t len = xw_xattr_full_name(a->index, a->name, a->name_len, name);
+	const bool is_acl = a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT;
+	struct xw_xattr_linux x;
+	int rc = xw_xattr_to_linux(a, s->t->x->img->diag, &x);
 
-	if (!len || memchr(name, '\0', len))
-		return xw_fail(s->t->x->img->diag, XW_ERR_CORRUPT,
-			       "extended attribute with an impossible name");
-	if (a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT)
-		return set_acl(s, name, a);
-	set_one(s, a->index, name, a->value, a->value_len);
-	s->t->x->stats->xattrs++;
-	return 0;
+	if (!rc) {
+		set_one(s, a->index, x.name, x.value, x.value_len);
+		s->has_acl |= a->index == XW_XI_ACL_ACCESS;
+		s->has_default |= a->index == XW_XI_ACL_DEFAULT;
+		*(is_acl ? &s->t->x->stats->acls : &s->t->x->stats->xattrs) += 1;
+	}
+	xw_xattr_linux_free(&x);
+	return rc;
 }
 
 static void drop_one(struct setter *s, const char *name)

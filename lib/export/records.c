@@ -11,41 +11,21 @@
 
 #include "base/auto.h"
 #include "xattr/acl.h"
-#include "xattr/set.h"
 
-#define FULL_NAME_MAX 300 /* see xw_xattr_full_name() */
+static const char prefix[] = "SCHILY.xattr.";
 
 /*
  * An ACL is stored as text, which every reader of ACLs in archives supports, and as its value on
  * Linux, which preserves entries that the text cannot express (several of one id).
  */
-static int add_acl(struct xw_tar_records *r, const struct xw_xattr_ref *a, struct xw_diag *diag)
+static int add_acl_text(struct xw_tar_records *r, bool is_default, const struct xw_acl *acl)
 {
-	const bool is_default = a->index == XW_XI_ACL_DEFAULT;
 	const char *key = is_default ? "SCHILY.acl.default" : "SCHILY.acl.access";
-	const char *raw_key = is_default ? "SCHILY.xattr.system.posix_acl_default"
-					 : "SCHILY.xattr.system.posix_acl_access";
-	auto_free char *text = NULL;
-	auto_free uint8_t *raw = NULL;
-	struct xw_acl acl = {0};
-	int rc;
+	auto_free char *text = malloc(XW_ACL_TEXT_MAX(acl->e.n));
 
-	rc = xw_acl_from_stored(&acl, a->value, a->value_len,
-				is_default ? "default ACL" : "access ACL", diag);
-	if (!rc && acl.e.n) {
-		text = malloc(XW_ACL_TEXT_MAX(acl.e.n));
-		raw = malloc(xw_acl_to_xattr(&acl, NULL));
-		rc = text && raw ? 0 : XW_ERR_NOMEM;
-		if (!rc)
-			rc = xw_tar_record(r, raw_key, strlen(raw_key), raw,
-					   xw_acl_to_xattr(&acl, raw));
-		if (!rc)
-			rc = xw_tar_record(r, key, strlen(key), text, xw_acl_to_text(&acl, text));
-		if (rc)
-			xw_fail_nomem(diag, "ACL");
-	}
-	xw_acl_free(&acl);
-	return rc;
+	if (!text)
+		return XW_ERR_NOMEM;
+	return xw_tar_record(r, key, strlen(key), text, xw_acl_to_text(acl, text));
 }
 
 static size_t quote_name(const char *name, size_t len, char *out)
@@ -81,44 +61,42 @@ static size_t base64(const uint8_t *p, size_t len, char *out)
 	return n;
 }
 
-static int add_quoted(struct xw_tar_records *r, const char *full, size_t len,
-		      const struct xw_xattr_ref *a)
+static int add_quoted(struct xw_tar_records *r, const struct xw_xattr_linux *a)
 {
-	char key[32 + 3 * FULL_NAME_MAX] = "LIBARCHIVE.xattr.";
+	char key[32 + 3 * XW_XATTR_FULL_NAME_MAX] = "LIBARCHIVE.xattr.";
 	auto_free char *value = malloc((size_t)a->value_len / 3 * 4 + 4);
 	size_t key_len = strlen(key);
 
 	if (!value)
 		return XW_ERR_NOMEM;
-	key_len += quote_name(full, len, key + key_len);
+	key_len += quote_name(a->name, a->name_len, key + key_len);
 	return xw_tar_record(r, key, key_len, value, base64(a->value, a->value_len, value));
+}
+
+static int add_plain(struct xw_tar_records *r, const struct xw_xattr_linux *a)
+{
+	char key[sizeof(prefix) + XW_XATTR_FULL_NAME_MAX];
+
+	memcpy(key, prefix, sizeof(prefix) - 1);
+	memcpy(key + sizeof(prefix) - 1, a->name, a->name_len);
+	return xw_tar_record(r, key, sizeof(prefix) - 1 + a->name_len, a->value, a->value_len);
 }
 
 int xw_records_add(struct xw_tar_records *r, const struct xw_xattr_ref *a, struct xw_diag *diag,
 		   struct xw_record_counts *counts)
 {
-	static const char prefix[] = "SCHILY.xattr.";
-	char key[sizeof(prefix) + FULL_NAME_MAX];
-	char *full = key + sizeof(prefix) - 1;
-	size_t len;
-	int rc;
+	const bool is_acl = a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT;
+	struct xw_xattr_linux x;
+	int rc = xw_xattr_to_linux(a, diag, &x);
 
-	if (a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT) {
-		rc = add_acl(r, a, diag);
-		counts->acls += !rc;
-		return rc;
+	if (!rc && (!is_acl || x.acl.e.n)) {
+		rc = memchr(x.name, '=', x.name_len) ? add_quoted(r, &x) : add_plain(r, &x);
+		if (!rc && is_acl)
+			rc = add_acl_text(r, a->index == XW_XI_ACL_DEFAULT, &x.acl);
+		if (rc)
+			xw_fail_nomem(diag, "extended attributes");
 	}
-	memcpy(key, prefix, sizeof(prefix) - 1);
-	len = xw_xattr_full_name(a->index, a->name, a->name_len, full);
-	if (!len)
-		return xw_fail(diag, XW_ERR_CORRUPT, "extended attribute with unknown prefix %u",
-			       a->index);
-	if (memchr(full, '\0', len))
-		return xw_fail(diag, XW_ERR_CORRUPT, "extended attribute with a NUL in its name");
-	if (memchr(full, '=', len))
-		rc = add_quoted(r, full, len, a);
-	else
-		rc = xw_tar_record(r, key, sizeof(prefix) - 1 + len, a->value, a->value_len);
-	counts->xattrs += !rc;
-	return rc ? xw_fail_nomem(diag, "extended attributes") : 0;
+	xw_xattr_linux_free(&x);
+	*(is_acl ? &counts->acls : &counts->xattrs) += !rc;
+	return rc;
 }

@@ -5,6 +5,7 @@
 
 #include "read/map.h"
 #include "walk/xattr.h"
+#include "xattr/set.h"
 
 struct xw_xattr_ref {
 	uint8_t index; /* XW_XI_* */
@@ -45,5 +46,28 @@ void xw_xattr_end(struct xw_xattr_iter *it);
  */
 int xw_xattr_get(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, const uint8_t *raw,
 		 uint8_t index, const char *name, uint8_t **value, uint32_t *len);
+
+/* An attribute as getxattr(2) returns it. */
+struct xw_xattr_linux {
+	char name[XW_XATTR_FULL_NAME_MAX]; /* with its prefix, terminated; has no NUL */
+	size_t name_len;
+	/* that of an ACL: as system.posix_acl_access has it. Valid as long as *a and this struct */
+	const uint8_t *value;
+	uint32_t value_len;
+	struct xw_acl acl; /* an ACL decoded; empty for other attributes */
+	uint8_t *own;
+};
+/*
+ * Does Linux not list it as an attribute: inline data, the context of an encrypted file? Such an
+ * attribute is not to be converted.
+ */
+bool xw_xattr_is_internal(const struct xw_xattr_ref *a);
+/*
+ * Free *out in any case. XW_ERR_CORRUPT, with a message in diag: an unknown prefix, a name with a
+ * NUL, an invalid ACL.
+ */
+int xw_xattr_to_linux(const struct xw_xattr_ref *a, struct xw_diag *diag,
+		      struct xw_xattr_linux *out);
+void xw_xattr_linux_free(struct xw_xattr_linux *x);
 
 #endif
