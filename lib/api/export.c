@@ -6,13 +6,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/option.h"
 #include "api/xw.h"
 #include "base/auto.h"
 #include "base/json.h"
 #include "session/recover.h"
 #include "export/compress.h"
 #include "export/extract.h"
-#include "plan/params.h"
 #include "fastcommit/fastcommit.h"
 
 _Static_assert(XW_E_CORRUPT == XW_ERR_CORRUPT, "error codes");
@@ -79,24 +79,6 @@ void xw_export_free(struct xw_export *x)
 }
 
 /* ---- options ---- */
-
-static int set_offset(struct xw_export *x, const char *value)
-{
-	static const char key[] = "offset=";
-
-	if (!value || strncmp(value, key, sizeof(key) - 1) ||
-	    xw_parse_size(value + sizeof(key) - 1, 1, &x->offset) || x->offset > INT64_MAX)
-		return xw_fail(&x->diag, XW_ERR_USAGE, "-E: \"%s\" is not offset=BYTES",
-			       value ? value : "");
-	return 0;
-}
-
-static int set_text(struct xw_export *x, char **where, const char *value)
-{
-	free(*where);
-	*where = value ? strdup(value) : NULL;
-	return *where ? 0 : xw_fail_nomem(&x->diag, "option");
-}
 
 static int set_number(struct xw_export *x, const char *option, const char *value, int base,
 		      long min, long max, long *out)
@@ -227,11 +209,11 @@ int xw_export_set(struct xw_export *x, const char *option, const char *value)
 {
 	xw_diag_clear(&x->diag);
 	if (!strcmp(option, "-E"))
-		return set_offset(x, value);
+		return xw_option_offset(value, &x->offset, &x->diag);
 	if (!strcmp(option, "--directory"))
-		return set_text(x, &x->directory, value);
+		return xw_option_text(option, value, &x->directory, &x->diag);
 	if (!strcmp(option, "--redo-file"))
-		return set_text(x, &x->redo_file, value);
+		return xw_option_text(option, value, &x->redo_file, &x->diag);
 	if (!strcmp(option, "--order"))
 		return set_order(x, value);
 	if (!strcmp(option, "--format"))

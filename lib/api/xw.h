@@ -391,6 +391,127 @@ const struct xw_age_result *xw_age_result(const struct xw_age *a);
 /* What xw-age --json prints; NULL: there is no result, or out of memory. */
 const char *xw_age_json(struct xw_age *a);
 const char *xw_age_error(const struct xw_age *a);
+/* ---- an image opened for reading: names, inodes, contents, attributes ---- */
+
+/*
+ * Files are accessed by their inode numbers: xw_fs_stat() finds that of a path, and xw_fs_list()
+ * those in a directory. An image is not trusted: after XW_E_CORRUPT or XW_E_CHECKSUM the handle is
+ * as usable as before. Callbacks may use the handle, but not free it or open another image with it.
+ */
+struct xw_fs;
+
+struct xw_fs_info {
+	uint64_t block_size, cluster_size, inode_size; /* in bytes */
+	/* free ones: as the superblock has them, which is late where a journal was replayed */
+	uint64_t blocks, free_blocks, reserved_blocks, inodes, free_inodes, groups;
+	uint8_t uuid[16];
+	const char *label, *last_mounted_on; /* bytes of the image, terminated; "" if not set */
+	const char *features; /* names separated by blanks, as dumpe2fs(8) prints them */
+	int64_t created, last_mounted, last_written,
+		last_checked; /* seconds since 1970; 0: never */
+	int has_errors; /* marked: a check is due */
+	/* how it is shown, although nothing was written: */
+	int replayed; /* with the contents of the journal */
+	int journal_lost; /* without a part of the journal, which is damaged: see the log */
+	int pending; /* with a change completed that was interrupted */
+};
+
+struct xw_fs_stat {
+	uint32_t ino, mode, uid, gid;
+	uint32_t links; /* 0: deleted, or never used */
+	uint32_t flags; /* as lsattr(1) shows them: FS_*_FL of linux/fs.h, and others */
+	uint32_t generation, project;
+	uint32_t dev_major, dev_minor; /* of devices */
+	uint64_t size;
+	uint64_t blocks_512; /* allocated, in units of 512 bytes, as st_blocks */
+	int64_t atime, mtime, ctime, crtime; /* crtime 0: small inodes have none */
+	uint32_t atime_nsec, mtime_nsec, ctime_nsec, crtime_nsec;
+	uint64_t reserved[4]; /* 0 */
+};
+
+int xw_fs_new(struct xw_fs **out);
+void xw_fs_free(struct xw_fs *fs);
+/*
+ * Before opening: "-E" "offset=BYTES", "--redo-file" FILE and "--redo-dir" DIR (where an
+ * interrupted change may have left a redo file), "--ignore-checksums" NULL. XW_E_USAGE names option
+ * and value.
+ */
+int xw_fs_set(struct xw_fs *fs, const char *option, const char *value);
+void xw_fs_on_log(struct xw_fs *fs, xw_log_cb *cb, void *arg);
+/*
+ * Open the image at `path`; one that the handle has open is closed. Nothing is written: the
+ * journal, and a change that was interrupted, are completed in memory. XW_E_INPUT: there is no
+ * filesystem. The image must not be changed while it is open.
+ */
+int xw_fs_open(struct xw_fs *fs, const char *path);
+/* NULL if no image is open. Owned by the handle, like all that it points to. */
+const struct xw_fs_info *xw_fs_info(const struct xw_fs *fs);
+/* The same as one JSON object; NULL when out of memory, or if no image is open. */
+const char *xw_fs_json(struct xw_fs *fs);
+
+/*
+ * The inode of a path, which starts at the root with or without a slash. Symbolic links on the way
+ * are followed inside the image, a final one only if `follow` is not 0. XW_E_NOTFOUND: no such
+ * file.
+ */
+int xw_fs_stat(struct xw_fs *fs, const char *path, int follow, struct xw_fs_stat *st);
+/*
+ * Any inode by its number: a deleted one, too, or one without a name such as 8, the journal.
+ * XW_E_NOTFOUND: the filesystem has no inode of that number. After XW_E_CHECKSUM *st is filled.
+ */
+int xw_fs_stat_ino(struct xw_fs *fs, uint32_t ino, struct xw_fs_stat *st);
+
+struct xw_fs_name {
+	const char *name; /* 1 to 255 bytes of any kind but NUL and '/', terminated */
+	size_t len;
+	uint32_t ino;
+	uint32_t type; /* S_IFREG, S_IFDIR, ...; 0: not known here (ask xw_fs_stat_ino()) */
+};
+/* Non-zero ends the listing and is returned. *n is valid during the call. */
+typedef int xw_fs_name_cb(void *arg, const struct xw_fs_name *n);
+/*
+ * The names in directory `ino` as they are stored, "." and ".." left out. Of a damaged directory
+ * all that is readable; each damage is logged, and the first one is the failure at the end.
+ * XW_E_USAGE: not a directory. XW_E_UNSUPPORTED: names are encrypted. A damaged image may have
+ * directories in a circle.
+ */
+int xw_fs_list(struct xw_fs *fs, uint32_t ino, xw_fs_name_cb *each, void *arg);
+
+/*
+ * Up to len bytes of a regular file from `offset`: their number, less than len only at the end of
+ * the file, or a negative code. Holes are zeros. XW_E_USAGE: not a regular file. XW_E_UNSUPPORTED:
+ * encrypted.
+ */
+int64_t xw_fs_pread(struct xw_fs *fs, uint32_t ino, uint64_t offset, void *buf, size_t len);
+/*
+ * The target of a symbolic link, terminated; owned by the handle until the next call of this
+ * function. XW_E_USAGE: not a symbolic link.
+ */
+int xw_fs_readlink(struct xw_fs *fs, uint32_t ino, const char **target);
+
+struct xw_fs_xattr {
+	const char *name; /* "user.x", "system.posix_acl_access", ... */
+	const void *value; /* as getxattr(2) returns it, that of an ACL as well */
+	size_t len;
+};
+typedef int xw_fs_xattr_cb(void *arg, const struct xw_fs_xattr *x);
+/* The extended attributes of an inode. Callback and damage as for xw_fs_list(). */
+int xw_fs_xattrs(struct xw_fs *fs, uint32_t ino, xw_fs_xattr_cb *each, void *arg);
+
+struct xw_fs_extent {
+	uint64_t offset; /* in the file; bytes, as all of these */
+	uint64_t physical; /* in the filesystem, which may itself start at an offset in the image */
+	uint64_t length; /* of whole blocks: may go beyond the end of the file */
+	int unwritten; /* allocated, but reads as zeros */
+};
+typedef int xw_fs_extent_cb(void *arg, const struct xw_fs_extent *e);
+/*
+ * Where the contents of a file, directory or long symbolic link are, in ascending order; what is
+ * between is a hole. Nothing is called for inline data. Damage ends it. Callback as above.
+ */
+int xw_fs_extents(struct xw_fs *fs, uint32_t ino, xw_fs_extent_cb *each, void *arg);
+/* The message of the last failure; "" if there was none. Owned by the handle. */
+const char *xw_fs_error(const struct xw_fs *fs);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The handle behind struct xw_fs: fs.c opens it, fs_read.c reads. */
+#ifndef XW_API_FS_H
+#define XW_API_FS_H
+
+#include "api/xw.h"
+#include "base/json.h"
+#include "plan/features.h"
+#include "read/image.h"
+
+struct xw_fs {
+	struct xw_diag diag;
+	char *redo_file; /* or directory; owned, or NULL */
+	uint64_t offset;
+	unsigned flags;
+	xw_log_cb *log;
+	void *log_arg;
+	struct xw_dev *dev;
+	struct xw_image *img; /* NULL: none is open */
+	struct xw_fs_info info;
+	char label[sizeof(((struct xw_super *)0)->volume_name) + 1];
+	char last_mounted_on[sizeof(((struct xw_super *)0)->last_mounted) + 1];
+	char features[XW_FEATURE_WORDS];
+	char *target; /* of the last symbolic link; owned */
+	struct xw_json json;
+};
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inodes, names, contents and attributes of an open image. Each call loads the inode that it is
+ * about (the image has a cache of metadata), so callbacks can use the handle, too. For the same
+ * reason messages of damage that does not end a call are kept on the stack until its end.
+ */
+#include "config.h"
+
+#include "api/fs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "read/dirs.h"
+#include "read/file.h"
+#include "read/xattrs.h"
+
+/* ---- inodes ---- */
+
+struct node {
+	struct xw_inode inode;
+	uint8_t *raw; /* the record; free it in any case */
+};
+
+/* Forgets the last failure, too. */
+static int load(struct xw_fs *fs, uint32_t ino, struct node *n)
+{
+	n->raw = NULL;
+	xw_diag_clear(&fs->diag);
+	if (!fs->img)
+		return xw_fail(&fs->diag, XW_ERR_USAGE, "no image is open");
+	if (!ino || ino > fs->img->sb.inodes_count)
+		return xw_fail(&fs->diag, XW_ERR_NOTFOUND,
+			       "%s: no inode %" PRIu32 "; there are %" PRIu32, fs->dev->name, ino,
+			       fs->img->sb.inodes_count);
+	n->raw = malloc(fs->img->inode_size);
+	if (!n->raw)
+		return xw_fail_nomem(&fs->diag, "inode");
+	return xw_image_inode(fs->img, ino, &n->inode, n->raw);
+}
+
+/* The same for an inode that must have this type, and contents that can be read without a key. */
+static int load_type(struct xw_fs *fs, uint32_t ino, uint32_t type, const char *what,
+		     struct node *n)
+{
+	int rc = load(fs, ino, n);
+
+	if (rc)
+		return rc;
+	if ((n->inode.mode & XW_S_IFMT) != type)
+		return xw_fail(&fs->diag, XW_ERR_USAGE, "%s: inode %" PRIu32 " is not a %s",
+			       fs->dev->name, ino, what);
+	if (n->inode.flags & XW_FL_ENCRYPT)
+		return xw_fail(&fs->diag, XW_ERR_UNSUPPORTED, "%s: inode %" PRIu32 " is encrypted",
+			       fs->dev->name, ino);
+	return 0;
+}
+
+int xw_fs_stat_ino(struct xw_fs *fs, uint32_t ino, struct xw_fs_stat *st)
+{
+	const struct xw_inode *in;
+	struct node n;
+	int rc = load(fs, ino, &n);
+
+	free(n.raw);
+	*st = (struct xw_fs_stat){0};
+	if (rc && rc != XW_ERR_CHECKSUM)
+		return rc;
+	in = &n.inode;
+	*st = (struct xw_fs_stat){
+		.ino = ino,
+		.mode = in->mode,
+		.uid = in->uid,
+		.gid = in->gid,
+		.links = in->links,
+		.flags = in->flags,
+		.generation = in->generation,
+		.project = in->projid,
+		.size = in->size,
+		.blocks_512 = xw_inode_fs_blocks_512(in, &fs->img->sb),
+		.atime = in->atime.sec,
+		.mtime = in->mtime.sec,
+		.ctime = in->ctime.sec,
+		.crtime = in->crtime.sec,
+		.atime_nsec = in->atime.nsec,
+		.mtime_nsec = in->mtime.nsec,
+		.ctime_nsec = in->ctime.nsec,
+		.crtime_nsec = in->crtime.nsec,
+	};
+	if ((in->mode & XW_S_IFMT) == XW_S_IFCHR || (in->mode & XW_S_IFMT) == XW_S_IFBLK)
+		xw_inode_get_rdev(in, &st->dev_major, &st->dev_minor);
+	return rc;
+}
+
+int xw_fs_stat(struct xw_fs *fs, const char *path, int follow, struct xw_fs_stat *st)
+{
+	xw_ino ino;
+	int rc;
+
+	*st = (struct xw_fs_stat){0};
+	xw_diag_clear(&fs->diag);
+	if (!fs->img)
+		return xw_fail(&fs->diag, XW_ERR_USAGE, "no image is open");
+	/* an unset variable of the caller's must not be the root */
+	rc = *path ? xw_path_resolve(fs->img, XW_INO_ROOT, path, follow, &ino) : XW_ERR_NOTFOUND;
+	if (rc == XW_ERR_INPUT) { /* a file where a directory must be */
+		xw_diag_clear(&fs->diag);
+		rc = XW_ERR_NOTFOUND;
+	}
+	if (rc == XW_ERR_NOTFOUND)
+		return xw_fail(&fs->diag, rc, "%s: no such file in the image: \"%s\"",
+			       fs->dev->name, path);
+	return rc ? rc : xw_fs_stat_ino(fs, ino, st);
+}
+
+/* ---- contents ---- */
+
+/* Damage that does not end a call: its first message. */
+struct damage {
+	int code;
+	char text[sizeof(((struct xw_diag *)0)->text)];
+};
+
+/* 0: log the damage and go on; else the failure that ends the call. */
+static int tolerate(struct xw_fs *fs, struct damage *d, int rc)
+{
+	if (rc == XW_ERR_NOMEM)
+		return rc;
+	if (!d->code) {
+		d->code = rc;
+		memcpy(d->text, fs->diag.text, sizeof(d->text));
+	}
+	xw_log(&fs->diag, XW_LOG_WARN, "%s", fs->diag.text);
+	xw_diag_clear(&fs->diag);
+	return 0;
+}
+
+/* What a callback has returned: if it goes on, failures of its own calls are not ours. */
+static int called(struct xw_fs *fs, int rc)
+{
+	if (!rc)
+		xw_diag_clear(&fs->diag);
+	return rc;
+}
+
+/* The failure of a call that has ended with rc. */
+static int conclude(struct xw_fs *fs, const struct damage *d, int rc)
+{
+	if (rc || !d->code)
+		return rc;
+	return xw_fail(&fs->diag, d->code, "%s", d->text);
+}
+
+static uint32_t type_bits(uint8_t ftype)
+{
+	static const uint32_t bits[] = {
+		[XW_FT_REG] = S_IFREG, [XW_FT_DIR] = S_IFDIR,  [XW_FT_CHR] = S_IFCHR,
+		[XW_FT_BLK] = S_IFBLK, [XW_FT_FIFO] = S_IFIFO, [XW_FT_SOCK] = S_IFSOCK,
+		[XW_FT_LNK] = S_IFLNK,
+	};
+
+	return ftype < XW_ARRAY_SIZE(bits) ? bits[ftype] : 0;
+}
+
+static int pass_name(struct xw_fs *fs, const struct xw_dirent *e, xw_fs_name_cb *each, void *arg)
+{
+	char name[XW_NAME_MAX + 1];
+	const struct xw_fs_name n = {
+		.name = name, .len = e->name_len, .ino = e->ino, .type = type_bits(e->ftype)};
+
+	if (xw_name_is_dots(e->name, e->name_len))
+		return 0;
+	memcpy(name, e->name, e->name_len);
+	name[e->name_len] = '\0';
+	return called(fs, each(arg, &n));
+}
+
+int xw_fs_list(struct xw_fs *fs, uint32_t ino, xw_fs_name_cb *each, void *arg)
+{
+	struct damage damage = {0};
+	struct xw_dir_iter it;
+	struct xw_dirent e;
+	struct node n;
+	int got, rc = load_type(fs, ino, XW_S_IFDIR, "directory", &n);
+
+	if (!rc) {
+		got = xw_dir_begin(fs->img, ino, &n.inode, n.raw, &it);
+		while (!rc && (got || (got = xw_dir_next(&it, &e, NULL)))) {
+			rc = got < 0 ? tolerate(fs, &damage, got) : pass_name(fs, &e, each, arg);
+			got = 0;
+		}
+		xw_dir_end(&it);
+	}
+	free(n.raw);
+	return conclude(fs, &damage, rc);
+}
+
+int64_t xw_fs_pread(struct xw_fs *fs, uint32_t ino, uint64_t offset, void *buf, size_t len)
+{
+	struct node n;
+	size_t got = 0;
+	int rc = load_type(fs, ino, XW_S_IFREG, "regular file", &n);
+
+	if (!rc)
+		rc = xw_file_pread(fs->img, ino, &n.inode, n.raw, offset, buf, len, &got);
+	free(n.raw);
+	return rc ? rc : (int64_t)got;
+}
+
+int xw_fs_readlink(struct xw_fs *fs, uint32_t ino, const char **target)
+{
+	struct node n;
+	size_t len;
+	int rc = load_type(fs, ino, XW_S_IFLNK, "symbolic link", &n);
+
+	free(fs->target);
+	fs->target = NULL;
+	*target = NULL;
+	if (!rc) {
+		fs->target = malloc((size_t)fs->img->block_size + 1);
+		rc = fs->target ? xw_symlink_read(fs->img, ino, &n.inode, n.raw, fs->target, &len)
+				: xw_fail_nomem(&fs->diag, "symbolic link");
+	}
+	free(n.raw);
+	if (!rc)
+		*target = fs->target;
+	return rc;
+}
+
+static int pass_xattr(struct xw_fs *fs, struct damage *d, const struct xw_xattr_ref *a,
+		      xw_fs_xattr_cb *each, void *arg)
+{
+	struct xw_xattr_linux x;
+	int rc;
+
+	if (xw_xattr_is_internal(a))
+		return 0;
+	rc = xw_xattr_to_linux(a, &fs->diag, &x);
+	if (rc)
+		rc = tolerate(fs, d, rc);
+	else
+		rc = called(fs, each(arg, &(struct xw_fs_xattr){x.name, x.value, x.value_len}));
+	xw_xattr_linux_free(&x);
+	return rc;
+}
+
+int xw_fs_xattrs(struct xw_fs *fs, uint32_t ino, xw_fs_xattr_cb *each, void *arg)
+{
+	struct damage damage = {0};
+	struct xw_xattr_iter it;
+	struct xw_xattr_ref a;
+	struct node n;
+	int got, rc = load(fs, ino, &n);
+
+	if (!rc) {
+		got = xw_xattr_begin(fs->img, ino, &n.inode, n.raw, &it);
+		while (!rc && (got || (got = xw_xattr_next(&it, &a)))) {
+			rc = got < 0 ? tolerate(fs, &damage, got)
+				     : pass_xattr(fs, &damage, &a, each, arg);
+			got = 0;
+		}
+		xw_xattr_end(&it);
+	}
+	free(n.raw);
+	return conclude(fs, &damage, rc);
+}
+
+int xw_fs_extents(struct xw_fs *fs, uint32_t ino, xw_fs_extent_cb *each, void *arg)
+{
+	struct xw_map_iter it;
+	struct xw_map_run run;
+	struct node n;
+	int rc = load(fs, ino, &n);
+
+	if (!rc) {
+		const uint64_t bs = fs->img->block_size;
+
+		rc = xw_map_begin(fs->img, ino, &n.inode, 0, &it);
+		while (!rc && (rc = xw_map_next(&it, &run)) == 1) {
+			const struct xw_fs_extent e = {.offset = run.lblk * bs,
+						       .physical = run.pblk * bs,
+						       .length = run.len * bs,
+						       .unwritten = run.unwritten};
+
+			rc = called(fs, each(arg, &e));
+		}
+		xw_map_end(&it);
+	}
+	free(n.raw);
+	return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "api/option.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/params.h"
+
+int xw_option_offset(const char *value, uint64_t *offset, struct xw_diag *diag)
+{
+	static const char key[] = "offset=";
+
+	if (!value || strncmp(value, key, sizeof(key) - 1) ||
+	    xw_parse_size(value + sizeof(key) - 1, 1, offset) || *offset > INT64_MAX)
+		return xw_fail(diag, XW_ERR_USAGE, "-E: \"%s\" is not offset=BYTES",
+			       value ? value : "");
+	return 0;
+}
+
+int xw_option_text(const char *option, const char *value, char **where, struct xw_diag *diag)
+{
+	char *own;
+
+	if (!value)
+		return xw_fail(diag, XW_ERR_USAGE, "%s: needs a value", option);
+	own = strdup(value);
+	if (!own)
+		return xw_fail_nomem(diag, "option");
+	free(*where);
+	*where = own;
+	return 0;
+}
