@@ -391,6 +391,7 @@ const struct xw_age_result *xw_age_result(const struct xw_age *a);
 /* What xw-age --json prints; NULL: there is no result, or out of memory. */
 const char *xw_age_json(struct xw_age *a);
 const char *xw_age_error(const struct xw_age *a);
+
 /* ---- an image opened for reading: names, inodes, contents, attributes ---- */
 
 /*
