@@ -424,7 +424,7 @@ struct xw_fs_stat {
 	uint32_t generation, project;
 	uint32_t dev_major, dev_minor; /* of devices */
 	uint64_t size;
-	uint64_t blocks_512; /* allocated, in units of 512 bytes, as st_blocks */
+	uint64_t blocks_512; /* allocated, in units of 512 bytes; 0 for inline data */
 	int64_t atime, mtime, ctime, crtime; /* crtime 0: small inodes have none */
 	uint32_t atime_nsec, mtime_nsec, ctime_nsec, crtime_nsec;
 	uint64_t reserved[4]; /* 0 */
