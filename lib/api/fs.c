@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/option.h"
+#include "read/bitmaps.h"
 #include "session/recover.h"
 
 int xw_fs_new(struct xw_fs **out)
@@ -81,7 +82,7 @@ static void describe(struct xw_fs *fs, const struct xw_recover_info *recovered)
 	xw_feature_words(&features, fs->features);
 	fs->info = (struct xw_fs_info){
 		.block_size = fs->img->block_size,
-		.cluster_size = UINT64_C(1024) << sb->log_cluster_size,
+		.cluster_size = (uint64_t)fs->img->block_size << xw_image_cluster_bits(fs->img),
 		.inode_size = fs->img->inode_size,
 		.blocks = sb->blocks_count,
 		.free_blocks = sb->free_blocks_count,

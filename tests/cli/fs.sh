@@ -182,10 +182,16 @@ equal "  what is" "$(sort out | grep -v '^/third \|^/d/second ' | comm -13 - <(s
 /d/second
 /third"
 
+# A field that has no meaning without bigalloc, where nothing has a checksum.
+mkfs -q -t ext2 -b 2048 plain.img 8M
+"$BIN/xw-debugfs" -w -R 'ssv log_cluster_size 0xffffffff' plain.img >/dev/null 2>&1
+show plain.img
+equal "clusters are blocks without bigalloc" "$RC $(grep -o '"cluster_size_bytes":[0-9]*' out)" '0 "cluster_size_bytes":2048'
+
 # Inodes by number.
 show -i 8 -i 0 -i 99999999 -i 7 img
 equal "inodes without a name, and none" "$(grep '^[0-9][0-9]* \(mode\|error\)' out)" "8 mode 100600
 0 error stat -14 img: no inode 0; there are $(sed -n 's/.*"inodes":\([0-9]*\).*/\1/p' out)
 99999999 error stat -14 img: no inode 99999999; there are $(sed -n 's/.*"inodes":\([0-9]*\).*/\1/p' out)
 7 mode 100600"
-done_testing 45
+done_testing 46
