@@ -350,7 +350,7 @@ static int verb_imap(struct dbg *d, int argc, char **argv)
 		xw_json_u64(&d->js, "inode", ino);
 		xw_json_u64(&d->js, "group", group);
 		xw_json_u64(&d->js, "block", blk);
-		xw_json_u64(&d->js, "offset", off);
+		xw_json_u64(&d->js, "offset_bytes", off);
 		xw_json_end(&d->js, '}');
 		return 0;
 	}

@@ -264,7 +264,7 @@ static int on_searched(void *arg, const struct dbg_entry *e)
 		xw_json_u64(j, "inode", e->e.ino);
 		xw_json_u64(j, "logical", e->lblk);
 		xw_json_u64(j, "block", e->pblk);
-		xw_json_u64(j, "offset", e->off);
+		xw_json_u64(j, "offset_bytes", e->off);
 		xw_json_end(j, '}');
 		return FOUND;
 	}

@@ -305,7 +305,7 @@ static void print_result(const struct mb *m, struct yaml *y, const struct xw_run
 		return;
 	}
 	yaml_map(y, "result", false);
-	yaml_u64(y, "start", run->start);
+	yaml_u64(y, "start_block", run->start);
 	yaml_u64(y, "length_blocks", run->len);
 	yaml_u64(y, "group", off / sb->blocks_per_group);
 	yaml_u64(y, "offset_blocks", off % sb->blocks_per_group);
@@ -337,7 +337,7 @@ int mb_find(struct mb *m, uint64_t len, xw_blk goal)
 	y = begin_result(m, false);
 	yaml_map(&y, "request", false);
 	yaml_u64(&y, "length_blocks", len);
-	yaml_u64(&y, "goal", goal);
+	yaml_u64(&y, "goal_block", goal);
 	yaml_end(&y);
 	yaml_word(&y, "criterion", served_by(&before, &after));
 	print_considered(&y, &before, &after);

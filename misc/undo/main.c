@@ -130,7 +130,7 @@ static void report(const struct args *args, const struct xw_undo_info *info)
 		xw_json_bool(&j, "written", !args->dry_run);
 		xw_json_u64(&j, "bytes", info->bytes);
 		xw_json_u64(&j, "pieces", info->pieces);
-		xw_json_u64(&j, "offset", info->offset);
+		xw_json_u64(&j, "offset_bytes", info->offset);
 		xw_json_bool(&j, "finished", info->finished);
 		xw_json_end(&j, '}');
 		puts(xw_json_text(&j) ? xw_json_text(&j) : "{\"error\":\"out of memory\"}");

@@ -67,7 +67,7 @@ while read -r size options; do
 	for len in 1 7 64 1000 5000; do
 		written=$(stat -c '%y %z %b' img)
 		dbg -R "mb_find $len 3000" img >find
-		start=$(sed -n 's/^  start: //p' find) got=$(sed -n '/^result/,$s/^  length_blocks: //p' find)
+		start=$(sed -n 's/^  start_block: //p' find) got=$(sed -n '/^result/,$s/^  length_blocks: //p' find)
 		if ! grep -q '^criterion: \(goal\|p2_aligned\|goal_fast\|best_avail\|goal_slow\|any\)$' find ||
 			dbg -R "testb $start $got" img | grep -q 'marked in use' || [ "$(stat -c '%y %z %b' img)" != "$written" ] ||
 			{ [ $len = 5000 ] && ! cmp -s img before; }; then
