@@ -133,6 +133,9 @@ equal "read: what has no contents" "$(cat .is)" '1 img: no such file in the imag
 1 img: inode '"$(awk '$4 == "/circle" { print $3 }' list)"': too many symbolic links
 1 img: inode '"$(awk '$4 == "/d" { print $3 }' list)"' is not a regular file'
 
+equal "libextwright(3) has the second of them" "$(sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$XW_SRC/man/libextwright.3" | sed '1,/^\.Bd/d; /^\.Ed/d; s/\\e/\\/g')" \
+	"$(sed 1,2d "$XW_SRC/tests/examples/read.c")"
+
 # In a part of a file.
 { head -c 1048576 /dev/urandom && cat img; } >disk
 show img
@@ -194,4 +197,4 @@ equal "inodes without a name, and none" "$(grep '^[0-9][0-9]* \(mode\|error\)' o
 0 error stat -14 img: no inode 0; there are $(sed -n 's/.*"inodes":\([0-9]*\).*/\1/p' out)
 99999999 error stat -14 img: no inode 99999999; there are $(sed -n 's/.*"inodes":\([0-9]*\).*/\1/p' out)
 7 mode 100600"
-done_testing 46
+done_testing 47

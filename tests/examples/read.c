@@ -5,7 +5,7 @@
 
 static int copy(struct xw_fs *fs, const char *path)
 {
-	static char buf[1 << 16];
+	char buf[65536];
 	struct xw_fs_stat st;
 	uint64_t at = 0;
 	int64_t n = xw_fs_stat(fs, path, 1, &st);
