@@ -127,6 +127,7 @@ struct dbg {
 	int64_t now; /* in seconds: the time that writing verbs set */
 	bool set_now; /* set_current_time: the superblock's write time, too */
 	bool interactive;
+	bool pending; /* the image has an interrupted change, which is shown as completed */
 	/* stats.c: the allocator over the current image; NULL: not created yet */
 	struct dbg_mb *mb;
 };

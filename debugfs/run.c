@@ -94,6 +94,8 @@ static void print_json(struct dbg *d, const char *line, bool ok, const struct ou
 	xw_json_object(&j, NULL);
 	xw_json_str(&j, "request", line, strlen(line));
 	xw_json_bool(&j, "ok", ok);
+	if (d->pending)
+		xw_json_bool(&j, "pending_change", true);
 	if (!ok && *d->complaint)
 		xw_json_str(&j, "error", d->complaint, strlen(d->complaint));
 	if (!has_result && o->text && (ok || o->len))

@@ -96,6 +96,7 @@ static int open_reading(struct dbg *d, const char *path)
 				     &d->dev, &info);
 	else
 		rc = xw_recover_read(path, d->redo_file, d->how.offset, &d->diag, &d->dev, &info);
+	d->pending = info.redo_applied;
 	if (!rc && d->how.e2image)
 		rc = xw_show_e2image(d->dev, d->how.data_source, &d->diag, &d->dev);
 	if (!rc && (d->how.super_block || d->how.block_size))
@@ -178,7 +179,7 @@ static void drop(struct dbg *d)
 	d->dev = NULL;
 	d->path = d->real = d->redo_dir = NULL;
 	d->redo_file = NULL;
-	d->dirty = d->spoiled = false;
+	d->dirty = d->spoiled = d->pending = false;
 }
 
 int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how)

@@ -135,6 +135,7 @@ struct xw_age_measure {
 	uint32_t *group_longest; /* by group; owned */
 	uint64_t groups;
 	uint32_t block_size;
+	bool pending; /* the image has an interrupted change, and is measured as if completed */
 };
 
 /*

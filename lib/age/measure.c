@@ -272,13 +272,15 @@ static int measure_image(struct xw_image *img, bool files, bool walk, struct xw_
 static int measure(const char *path, const struct xw_age_opts *o, bool files, bool walk,
 		   struct xw_diag *diag, struct xw_age_measure *m)
 {
+	struct xw_recover_info info = {0};
 	struct xw_image *img = NULL;
 	struct xw_dev *dev = NULL;
 	int rc;
 
 	*m = (struct xw_age_measure){0};
 	rc = xw_recover_read(path, o->redo_file ? o->redo_file : o->redo_dir, o->offset, diag, &dev,
-			     NULL);
+			     &info);
+	m->pending = info.redo_applied;
 	if (!rc)
 		rc = xw_image_open(dev, 0, diag, &img);
 	if (!rc)

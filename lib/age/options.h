@@ -44,6 +44,7 @@ struct xw_age_sink {
 	void (*number)(void *arg, const char *name, uint64_t v);
 	void (*share)(void *arg, const char *name, uint64_t v); /* in 1/10000 */
 	void (*text)(void *arg, const char *name, const char *s);
+	void (*yes)(void *arg, const char *name);
 	void *arg;
 };
 void xw_age_report(const struct xw_age_told *t, const struct xw_age_sink *to);

@@ -27,6 +27,8 @@ static void classes(const struct xw_age_sink *to, const char *name, const uint64
 static void measure(const struct xw_age_sink *to, const char *name, const struct xw_age_measure *m)
 {
 	to->open(to->arg, name);
+	if (m->pending)
+		to->yes(to->arg, "pending_change");
 	to->number(to->arg, "blocks", m->blocks);
 	to->number(to->arg, "block_size_bytes", m->block_size);
 	to->number(to->arg, "used_blocks", m->used);
@@ -186,10 +188,15 @@ static void json_text(void *arg, const char *name, const char *s)
 	xw_json_str(arg, name, s, strlen(s));
 }
 
+static void json_yes(void *arg, const char *name)
+{
+	xw_json_bool(arg, name, true);
+}
+
 void xw_age_report_json(const struct xw_age_told *t, struct xw_json *j)
 {
-	const struct xw_age_sink to = {json_open,  json_close, json_number,
-				       json_share, json_text,  j};
+	const struct xw_age_sink to = {json_open, json_close, json_number, json_share, json_text,
+				       json_yes,  j};
 
 	xw_json_object(j, NULL);
 	xw_age_report(t, &to);

@@ -382,6 +382,7 @@ static void close_run(struct run *r)
 		.data_bytes = s->data_bytes,
 		.bytes_out = s->bytes_out,
 		.seconds = seconds_since(&r->began),
+		.pending = r->recovered.redo_applied,
 	};
 	xw_fail_repair(&r->x->diag);
 	xw_image_close(r->img);
@@ -478,6 +479,8 @@ const char *xw_export_json(struct xw_export *x)
 	xw_json_u64(j, "data_bytes", r->data_bytes);
 	xw_json_u64(j, "bytes_out", r->bytes_out);
 	xw_json_f64(j, "seconds", r->seconds, 3);
+	if (r->pending)
+		xw_json_bool(j, "pending_change", true);
 	xw_json_end(j, '}');
 	return xw_json_text(j);
 }

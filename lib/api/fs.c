@@ -178,7 +178,7 @@ const char *xw_fs_json(struct xw_fs *fs)
 	xw_json_bool(j, "has_errors", i->has_errors);
 	xw_json_bool(j, "replayed", i->replayed);
 	xw_json_bool(j, "journal_lost", i->journal_lost);
-	xw_json_bool(j, "pending", i->pending);
+	xw_json_bool(j, "pending_change", i->pending);
 	xw_json_end(j, '}');
 	return xw_json_text(j);
 }

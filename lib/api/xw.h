@@ -200,6 +200,7 @@ struct xw_export_result {
 	double seconds;
 	uint64_t failed; /* not written, or not unchanged: each is named in the log */
 	uint64_t missing; /* requested paths that do not exist */
+	int pending; /* the image has an interrupted change, and is read as if completed */
 };
 
 int xw_export_new(struct xw_export **out);

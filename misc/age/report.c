@@ -67,10 +67,18 @@ static void text(void *arg, const char *name, const char *s)
 	fputs("\"\n", y->out);
 }
 
+static void yes(void *arg, const char *name)
+{
+	struct yaml *y = arg;
+
+	key(y, name);
+	fputs(" true\n", y->out);
+}
+
 int age_report(FILE *out, const struct age_args *args, const struct xw_age_told *told)
 {
 	struct yaml y = {.out = out};
-	const struct xw_age_sink to = {open_map, close_map, number, share, text, &y};
+	const struct xw_age_sink to = {open_map, close_map, number, share, text, yes, &y};
 	struct xw_json j = {0};
 	const char *json;
 

@@ -75,11 +75,14 @@ static int run(const struct dump_args *args)
 			    .arg = &problems};
 	struct xw_diag diag = {.log = xw_show_log, .log_arg = (void *)&args->line};
 	struct xw_dev *dev;
-	int rc = xw_show_device(&args->source, &diag, &dev);
+	bool pending;
+	int rc = xw_show_device(&args->source, &diag, &dev, &pending);
 
 	if (!rc) {
-		if (args->line.json)
+		if (args->line.json) {
 			xw_json_object(&json, NULL);
+			xw_show_pending(&json, pending);
+		}
 		rc = look_at(args, &s, dev, &diag);
 		xw_dev_close(dev);
 	}

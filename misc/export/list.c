@@ -128,6 +128,8 @@ int export_listing(const struct export_args *args, struct xw_export *x)
 
 		putchar('\n');
 		putchar(']');
+		if (xw_export_result(x)->pending)
+			fputs(",\"pending_change\":true", stdout);
 		if (err && *why) {
 			putchar(',');
 			cli_json_text(stdout, "error", why);

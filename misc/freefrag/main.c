@@ -182,11 +182,13 @@ static int run(const struct args *args)
 	struct xw_image *img = NULL;
 	struct xw_diag diag = {.log = xw_show_log, .log_arg = (void *)&args->line};
 	struct xw_dev *dev = NULL;
-	int rc = xw_show_device(&args->source, &diag, &dev);
+	bool pending;
+	int rc = xw_show_device(&args->source, &diag, &dev, &pending);
 
 	if (!rc)
 		rc = xw_show_open(&s, dev, false, &diag, &img);
 	xw_json_object(&json, NULL);
+	xw_show_pending(&json, pending);
 	if (!rc)
 		rc = report(args, &s, img);
 	xw_json_end(&json, '}');

@@ -135,9 +135,12 @@ int xw_show_source_set(struct xw_show_source *src, const char *option, const cha
 		       struct xw_diag *diag);
 /*
  * The device: an interrupted change of an xw tool is completed in memory, the journal is not
- * replayed.
+ * replayed. *pending, which may be NULL: was there such a change?
  */
-int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struct xw_dev **out);
+int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struct xw_dev **out,
+		   bool *pending);
+/* The member that says so in the current object, where there was one. */
+void xw_show_pending(struct xw_json *json, bool pending);
 /* Is dev an external journal? Then use xw_show_external(). */
 bool xw_show_is_journal(struct xw_dev *dev);
 

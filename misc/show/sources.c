@@ -172,13 +172,21 @@ int xw_show_source_set(struct xw_show_source *src, const char *option, const cha
 	return rc;
 }
 
-int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struct xw_dev **out)
+void xw_show_pending(struct xw_json *json, bool pending)
 {
+	if (pending)
+		xw_json_bool(json, "pending_change", true);
+}
+
+int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struct xw_dev **out,
+		   bool *pending)
+{
+	struct xw_recover_info info = {0};
 	struct xw_dev *dev = NULL;
 	int rc;
 
 	rc = xw_recover_open(src->path, src->redo_file, src->offset,
-			     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, diag, &dev, NULL);
+			     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, diag, &dev, &info);
 	if (!rc && src->e2image)
 		rc = xw_show_e2image(dev, NULL, diag, &dev);
 	if (!rc && (src->super || src->block_size))
@@ -187,6 +195,8 @@ int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struc
 		xw_dev_close(dev);
 	else
 		*out = dev;
+	if (pending)
+		*pending = info.redo_applied;
 	return rc;
 }
 

@@ -46,7 +46,7 @@ int tune_print_label(struct tune_args *args)
 	const struct xw_show_source src = {.path = args->image, .redo_file = tune_redo(args)};
 	struct xw_dev *dev = NULL;
 	struct xw_super sb;
-	int rc = xw_show_device(&src, &args->diag, &dev);
+	int rc = xw_show_device(&src, &args->diag, &dev, NULL);
 
 	if (rc)
 		return rc;
@@ -70,11 +70,13 @@ int tune_list(struct tune_args *args)
 	struct xw_json json = {0};
 	struct xw_show s = {.out = args->line.json ? NULL : stdout, .json = &json, .problem = warn};
 	struct xw_dev *dev = NULL;
-	int rc = xw_show_device(&src, &args->diag, &dev);
+	bool pending;
+	int rc = xw_show_device(&src, &args->diag, &dev, &pending);
 
 	if (rc)
 		return rc;
 	xw_json_object(&json, NULL);
+	xw_show_pending(&json, pending);
 	rc = show(&s, dev, &args->diag);
 	xw_json_end(&json, '}');
 	if (!rc && args->line.json) {

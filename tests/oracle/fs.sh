@@ -109,7 +109,7 @@ if [ -x "$tool" ]; then
 	cp old img && "$tool" change img new how=inside "fail=$k" mode=cut >out 2>&1
 	cp img half
 	show img
-	equal "an interrupted change: it is told" "$RC $(grep -o '"pending":[a-z]*' out)" '0 "pending":true'
+	equal "an interrupted change: it is told" "$RC $(grep -o '"pending_change":[a-z]*' out)" '0 "pending_change":true'
 	equal "  names as it makes them" "$(sed -n 's/ ino [0-9]*//p' out | sort | tr '\n' ' ')" " /d /l /lost+found /sub "
 	is "  nothing is written" cmp -s img half
 else

@@ -44,6 +44,32 @@ xw-fsck -n
 xw-fsck -fn --json
 xw-age --measure
 CALLS
+# In JSON it is a member.
+if command -v python3 >/dev/null; then
+	while read -r call; do
+		# shellcheck disable=SC2086
+		run_tool "$BIN/${call%% *}" /dev/null --json ${call#* } img
+		equal "$call --json: a member" "$RC $(grep -o '"pending_change":[a-z]*' .out)" '0 "pending_change":true'
+		is "  which the schema knows" python3 "$XW_SRC/build-aux/json-check" "$XW_SRC/lib/api/schema/${call%% *}.json" .out
+		# shellcheck disable=SC2086
+		run_tool "$BIN/${call%% *}" /dev/null --json ${call#* } old
+		equal "  and none of an image without" "$RC $(grep -c pending .out)" "0 0"
+	done <<-'CALLS'
+	xw-dump -x
+	xw-dump -h
+	xw-tune -l
+	xw-debugfs -R ls
+	xw-export -o out.tar
+	xw-export -x unpacked
+	xw-export -t
+	xw-freefrag -c 4
+	xw-age --measure
+	CALLS
+	"$BIN/xw-age" --measure img >out 2>.err
+	equal "in YAML, too" "$(grep -c '^  pending_change: true$' out)" 1
+else
+	skip "JSON" "python3 is not installed" 28
+fi
 for call in "xw-dump -q" "xw-tune -q -l" "xw-export -q -f /dev/null" "xw-fsck -fnq"; do
 	# shellcheck disable=SC2086
 	run_tool "$BIN/${call%% *}" /dev/null ${call#* } img
@@ -241,4 +267,4 @@ if "${user[@]}" "$BIN/xw-dump" -h "$A" >out 2>&1; then
 else
 	skip "no place for a redo file is known" "another user cannot run the tools" 4
 fi
-done_testing 91
+done_testing 119
