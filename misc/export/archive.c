@@ -3,11 +3,16 @@
  * One archive: reads the image, writes to a file or pipe. A new file is removed if nothing useful
  * was written; an archive that is complete except for damage of the image is kept.
  */
+#include "config.h"
+
 #include "cli/env.h"
 #include "cli/output.h"
 #include "export/tool.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +21,8 @@ struct run {
 	const struct export_args *args;
 	int fd;
 	int write_errno; /* why the output failed, 0 = no failure */
-	bool created;
+	bool created, failed;
+	char *why; /* owned */
 };
 
 static int on_write(void *arg, const void *buf, size_t len)
@@ -65,6 +71,24 @@ static int open_output(struct run *run)
 	return kept ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/* The run has failed; the first reason counts. Out of memory, it is said without its object. */
+__attribute__((format(printf, 2, 3))) static void fail(struct run *run, const char *fmt, ...)
+{
+	va_list ap;
+	char *why;
+
+	va_start(ap, fmt);
+	if (vasprintf(&why, fmt, ap) < 0)
+		why = NULL;
+	va_end(ap);
+	cli_line_error(&run->args->line, why ? why : "out of memory");
+	if (run->why)
+		free(why);
+	else
+		run->why = why;
+	run->failed = true;
+}
+
 /* 0, or the exit status for an output that could not be completed. */
 static int close_output(struct run *run, bool keep)
 {
@@ -73,7 +97,7 @@ static int close_output(struct run *run, bool keep)
 	if (run->fd == STDOUT_FILENO)
 		return 0;
 	if (close(run->fd) && keep) {
-		cli_line_failf(&run->args->line, "%s: %s", run->args->output, strerror(errno));
+		fail(run, "%s: %s", run->args->output, strerror(errno));
 		keep = false;
 		bad = EXIT_FAILED;
 	}
@@ -97,19 +121,18 @@ int export_archive(const struct export_args *args, struct xw_export *x)
 	cli_progress_wipe(&run.cli.bar);
 	cli_run_end(&run.cli);
 	if (run.write_errno)
-		cli_line_failf(&args->line, "%s: %s",
-			       args->output ? args->output : "standard output",
-			       strerror(run.write_errno));
+		fail(&run, "%s: %s", args->output ? args->output : "standard output",
+		     strerror(run.write_errno));
 	else if (err && cli_interrupted())
-		cli_line_failf(&args->line, "%s: interrupted", args->image);
-	else if (err && run.fd == STDOUT_FILENO)
-		cli_line_failf(&args->line, "%s", xw_export_error(x));
+		fail(&run, "%s: interrupted", args->image);
 	else if (err)
-		cli_line_failed(&args->line, xw_export_error(x));
+		fail(&run, "%s", xw_export_error(x));
 	status = export_status(x, err, &whole);
 	whole = whole && !run.write_errno;
 	bad = close_output(&run, whole);
-	if (!bad && whole && run.fd != STDOUT_FILENO && (args->line.json || !args->line.quiet))
-		export_print(args, x, args->output);
+	if (run.fd != STDOUT_FILENO)
+		export_print(args, x, args->output,
+			     run.failed && !run.why ? "out of memory" : run.why, !bad && whole);
+	free(run.why);
 	return bad ? bad : status;
 }

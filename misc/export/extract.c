@@ -17,6 +17,7 @@ static int print_made(void *arg, const struct xw_export_entry *e)
 int export_extract(const struct export_args *args, struct xw_export *x)
 {
 	struct cli_run run = {.line = &args->line};
+	const char *why = NULL;
 	bool whole;
 	int err, status;
 
@@ -28,10 +29,12 @@ int export_extract(const struct export_args *args, struct xw_export *x)
 	err = xw_export_extract(x, args->image, args->extract);
 	cli_progress_wipe(&run.bar);
 	cli_run_end(&run);
-	if (err && *xw_export_error(x)) /* a failing stdout is reported by cli_close_stdout() */
-		cli_line_failed(&args->line, xw_export_error(x));
+	if (err && *xw_export_error(x)) { /* a failing stdout is reported by cli_close_stdout() */
+		why = xw_export_error(x);
+		cli_line_error(&args->line, why);
+	}
 	status = export_status(x, err, &whole);
-	if (whole && (args->line.json || !args->line.quiet))
-		export_print(args, x, args->extract);
+	if (why || whole)
+		export_print(args, x, args->extract, why, whole);
 	return status;
 }

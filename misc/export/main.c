@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* xw-export: the files in an ext2, ext3 or ext4 image as an archive, extracted, or listed. */
 #include "cli/env.h"
+#include "cli/escape.h"
 #include "cli/human.h"
 #include "export/tool.h"
 
@@ -54,16 +55,32 @@ int export_status(const struct xw_export *x, int err, bool *whole)
 	return err && *whole ? EXIT_FAILED : err == XW_E_USAGE ? EXIT_USAGE : !!err;
 }
 
-void export_print(const struct export_args *args, struct xw_export *x, const char *where)
+static void print_json(struct xw_export *x, const char *why, bool result)
+{
+	const char *json = result ? xw_export_json(x) : "{}";
+	const size_t len = json ? strlen(json) : 0;
+
+	if (!json)
+		why = why ? why : "out of memory";
+	if (why) { /* a member more, before the brace that closes the object */
+		printf("%.*s%s", len ? (int)len - 1 : 1, len ? json : "{", len > 2 ? "," : "");
+		cli_json_text(stdout, "error", why);
+		json = "}";
+	}
+	puts(json);
+}
+
+void export_print(const struct export_args *args, struct xw_export *x, const char *where,
+		  const char *why, bool result)
 {
 	const struct xw_export_result *r = xw_export_result(x);
 
 	if (args->line.json) {
-		const char *json = xw_export_json(x);
-
-		puts(json ? json : "{}");
+		print_json(x, why, result);
 		return;
 	}
+	if (!result || args->line.quiet)
+		return;
 	printf("%s: %s, %s", where, cli_plural(r->files, "file", "files").s,
 	       cli_plural(r->directories, "directory", "directories").s);
 	if (r->symlinks)

@@ -41,7 +41,12 @@ void export_print_name(const struct xw_export_entry *e);
 
 /* The exit status for a code; and whether everything was done except what the log named. */
 int export_status(const struct xw_export *x, int err, bool *whole);
-/* Print the result: as JSON, or as a line that starts with `where`. */
-void export_print(const struct export_args *args, struct xw_export *x, const char *where);
+/*
+ * The end of a run, after its failure `why` (NULL: none) was said on standard error. With `result`:
+ * what was exported, as a line that starts with `where` unless -q; with --json one object, which
+ * has `why`, too, or nothing else.
+ */
+void export_print(const struct export_args *args, struct xw_export *x, const char *where,
+		  const char *why, bool result);
 
 #endif

@@ -18,6 +18,8 @@ printf x >bad
 printf x >names
 mkfs -q img 8M
 mkdir src && echo hello >src/file
+mkfs -q -d src damaged 8M
+"$BIN/xw-debugfs" -w -R 'sif /file block[0] 0' damaged >/dev/null
 
 while read -r line; do
 	case $line in "") continue ;; esac
@@ -48,6 +50,10 @@ xw-export -t missing
 xw-export -x out bad
 xw-export -o out.tar bad
 xw-export -o missing/out.tar img
+xw-export -o out.tar damaged
+xw-export -x out damaged
+xw-export -o out.tar img nothing
+xw-export -o /dev/full img
 xw-export -t -T missing img
 xw-export -t -T bad img extra --nosuch
 xw-export img
@@ -159,4 +165,4 @@ holds "    groups" "{'free_clusters', 'longest_clusters', 'average_clusters'} < 
 holds "    memory" "objects[2]['result']['mballoc']['memory_bytes'] > 0"
 run_tool "$BIN/xw-import" /dev/null -vv img attrs.tar
 is "xw-import -vv: sets and cache in lines of their own" [ "$(cat .out .err | grep -c '^xattr sets: 12 lookups, 3 different\|^xattr cache: ')" = 2 ]
-done_testing 241
+done_testing 253
