@@ -409,8 +409,8 @@ struct xw_fs_info {
 	uint8_t uuid[16];
 	const char *label, *last_mounted_on; /* bytes of the image, terminated; "" if not set */
 	const char *features; /* names separated by blanks, as dumpe2fs(8) prints them */
-	int64_t created, last_mounted, last_written,
-		last_checked; /* seconds since 1970; 0: never */
+	/* seconds since 1970; 0: never */
+	int64_t created, last_mounted, last_written, last_checked;
 	int has_errors; /* marked: a check is due */
 	/* how it is shown, although nothing was written: */
 	int replayed; /* with the contents of the journal */
