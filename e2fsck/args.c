@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/redo.h"
@@ -98,177 +96,77 @@ static void print_help(FILE *out)
 	      out);
 }
 
-static int bad_number(const struct fsck_args *args, const char *option, const char *value)
+static void log_line(void *arg, enum xw_log_level level, const char *line)
 {
-	cli_line_failf(&args->line, "option %s: invalid number '%s'", option, value);
-	return FSCK_EXIT_USAGE;
+	(void)arg;
+	if (level == XW_LOG_WARN)
+		cli_warning("%s", line);
 }
 
-static int set_mode(struct fsck_args *args, enum fsck_mode mode)
+/* The check has refused something with the exit status, and the reason is in args->diag. */
+static int refused(struct fsck_args *args, int status)
 {
-	struct fsck_opts *const o = &args->opts;
-
-	if (o->mode != FSCK_ASK && o->mode != mode) {
-		cli_line_failf(&args->line,
-			       "only one of the options -p/-a, -n or -y may be specified");
-		return FSCK_EXIT_ERROR; /* as e2fsck has it, here and below */
-	}
-	o->mode = mode;
-	return 0;
+	if (!status)
+		return -1;
+	cli_line_failf(&args->line, "%s", args->diag.text);
+	if (args->opts.refused_word)
+		cli_hint("known are %s", fsck_extended_words);
+	return status;
 }
 
 /* A negative descriptor: nothing is reported until SIGUSR1 arrives. */
 static int set_progress(struct fsck_args *args, const char *value)
 {
-	struct fsck_opts *const o = &args->opts;
+	struct say *const s = &args->say;
 	uint64_t n;
 
-	o->progress_late = *value == '-';
-	if (xw_parse_u64(value + o->progress_late, &n) || n > INT32_MAX)
-		return bad_number(args, "-C", value);
+	s->progress_late = *value == '-';
+	if (xw_parse_u64(value + s->progress_late, &n) || n > INT32_MAX) {
+		cli_line_failf(&args->line, "option -C: invalid number '%s'", value);
+		return FSCK_EXIT_USAGE;
+	}
 	if (n && fcntl((int)n, F_GETFD) < 0) {
 		cli_line_failf(&args->line, "-C %s: invalid file descriptor: %s", value,
 			       strerror(errno));
 		return FSCK_EXIT_ERROR;
 	}
-	o->progress_fd = (int)n;
-	return 0;
+	s->progress_fd = (int)n;
+	return -1;
 }
 
-static int set_block_size(struct fsck_opts *o, const char *value)
+static const char *name_of(int key)
 {
-	uint64_t n;
-
-	/* as e2fsck has it: only a superblock that -b names is looked for with that size */
-	if (xw_parse_u64(value, &n) || n < 1024 || n > 65536 || (n & (n - 1)))
-		cli_warning("-B %s: is not a block size (1024 to 65536, a power of two); ignored",
-			    value);
-	else
-		o->block_size = (uint32_t)n;
-	return 0;
-}
-
-/* -I and -P: sizes of buffers in e2fsck, which this tool does not have. */
-static int skip_number(const struct fsck_args *args, int key, const char *value)
-{
-	const char option[] = {'-', (char)key, '\0'};
-	uint64_t n;
-
-	return xw_parse_u64(value, &n) ? bad_number(args, option, value) : 0;
-}
-
-static int set_jobs(struct fsck_args *args, const char *value)
-{
-	uint64_t n;
-
-	if (xw_parse_u64(value, &n) || !n || n > 1024) {
-		cli_line_failf(&args->line, "--jobs %s: must be 1 to 1024", value);
-		return FSCK_EXIT_USAGE;
-	}
-	args->opts.jobs = (unsigned)n;
-	return 0;
-}
-
-/* Boolean options. */
-static bool set_flag(struct fsck_opts *o, int key)
-{
-	switch (key) {
-	case 'c':
-		return ++o->bad_test;
-	case 'd':
-		return o->debug = true;
-	case 'D':
-		return o->optimize_dirs = true;
-	case 'f':
-		return o->force = true;
-	case 'F':
-		return o->flush = true;
-	case 'k':
-		return o->bad_keep = true;
-	case 'r':
-		return true;
-	case 't':
-		return ++o->times;
-	default:
-		return false;
-	}
-}
-
-static int set_value(struct fsck_args *args, int key, const char *value)
-{
-	struct fsck_opts *const o = &args->opts;
-	switch (key) {
-	case 'a':
-	case 'p':
-		return set_mode(args, FSCK_PREEN);
-	case 'n':
-		return set_mode(args, FSCK_NO);
-	case 'y':
-		return set_mode(args, FSCK_YES);
-	case 'b':
-		return xw_parse_u64(value, &o->backup) ? bad_number(args, "-b", value) : 0;
-	case 'B':
-		return set_block_size(o, value);
-	case 'C':
-		return set_progress(args, value);
-	case 'E':
-		return fsck_args_extended(args, value);
-	case 'I':
-	case 'P':
-		return skip_number(args, key, value);
-	case 'j':
-		o->journal = value;
-		return 0;
-	case 'N':
-		o->name = value;
-		return 0;
-	case 'z':
-		o->undo_file = value;
-		return 0;
-	case 'l':
-	case 'L':
-		o->bad_file = value;
-		o->bad_keep |= key == 'l';
-		return 0;
-	case KEY_REDO_FILE:
-		o->redo_file = value;
-		return 0;
-	default:
-		return set_jobs(args, value);
-	}
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++)
+		if (rows[i].key == key)
+			return rows[i].name;
+	return "";
 }
 
 static int take(struct cli_line *l, int key, const char *value)
 {
 	struct fsck_args *args = l->arg;
-	int status;
 
-	if (set_flag(&args->opts, key))
+	switch (key) {
+	case 'C':
+		return set_progress(args, value);
+	case 'd':
+		args->say.debug = true;
 		return -1;
-	if (key == KEY_COMMIT) {
-		const int how = cli_line_commit(l, value);
-
-		args->opts.how = (enum xw_commit_how)XW_MAX(how, 0);
-		return how < 0 ? FSCK_EXIT_USAGE : -1;
+	case 't':
+		args->say.times++;
+		return -1;
 	}
-	status = set_value(args, key, value);
-	return status ? status : -1;
+	return refused(args, fsck_opts_set(&args->opts, name_of(key), value, &args->diag));
 }
 
-/*
- * The current time: SOURCE_DATE_EPOCH, else the clock. Whether a time is in the future is decided
- * by the clock.
- */
-static void settle_now(struct fsck_args *args)
+/* SOURCE_DATE_EPOCH. */
+static void set_now(struct fsck_args *args)
 {
-	const int64_t clock = (int64_t)time(NULL);
-	uint64_t now = (uint64_t)clock;
-
 	for (size_t i = 0; i < args->line.count; i++)
 		if (!strcmp(args->line.settings[i].name, "now"))
-			(void)xw_parse_u64(args->line.settings[i].value, &now);
-	args->opts.now = (int64_t)now;
-	args->opts.latest = XW_MAX(args->opts.now, clock);
+			(void)fsck_opts_set(&args->opts, "now", args->line.settings[i].value,
+					    &args->diag);
+	xw_diag_clear(&args->diag); /* a time before 1970 counts as none */
 }
 
 /* Resolve LABEL=, UUID= and the like to the device that has it. */
@@ -295,11 +193,8 @@ static int find_by_tag(struct fsck_args *args, const char *spec)
 static int settle_undo(struct fsck_args *args)
 {
 	const char *dir = getenv("E2FSPROGS_UNDO_DIR"), *base = strrchr(args->opts.image, '/');
-	struct stat image, undo;
 
-	if (!args->opts.undo_file)
-		return -1;
-	if (!*args->opts.undo_file) {
+	if (args->opts.undo_file && !*args->opts.undo_file) {
 		if (asprintf(&args->undo_file, "%s/e2fsck-%s.e2undo",
 			     dir && *dir ? dir : "/var/lib/e2fsprogs",
 			     base ? base + 1 : args->opts.image) < 0) {
@@ -308,46 +203,17 @@ static int settle_undo(struct fsck_args *args)
 		}
 		args->opts.undo_file = args->undo_file;
 	}
-	if (!stat(args->opts.image, &image) && !stat(args->opts.undo_file, &undo) &&
-	    image.st_dev == undo.st_dev && image.st_ino == undo.st_ino) {
-		cli_line_failf(&args->line, "-z %s: is the image itself", args->opts.undo_file);
-		return FSCK_EXIT_ERROR;
-	}
-	return -1;
+	return refused(args, fsck_opts_check_undo(&args->opts, &args->diag));
 }
 
-/* Options that contradict each other. */
-static int judge(struct fsck_args *args)
+/* Who answers the questions? */
+static int settle_questions(struct fsck_args *args)
 {
 	struct fsck_opts *o = &args->opts;
-	const struct cli_line *l = &args->line;
-	const char *with = NULL;
-	const bool tests = o->bad_test || o->bad_file;
 
-	if (o->bad_test && o->bad_file) {
-		cli_line_failf(l, "options -c and -l/-L are incompatible");
-		return FSCK_EXIT_USAGE;
-	}
-	if (o->mode == FSCK_NO && tests) {
-		cli_line_failf(l, "options -n and %s are incompatible",
-			       o->bad_file ? "-l/-L" : "-c");
-		return FSCK_EXIT_ERROR;
-	}
-
-	if (o->mode == FSCK_NO && o->optimize_dirs)
-		with = "-n";
-	else if (o->fixes_only && o->optimize_dirs)
-		with = "-E fixes_only";
-	if (o->fixes_only && o->bmap2extent) {
-		cli_line_failf(l, "options -E fixes_only and -E bmap2extent are incompatible");
-		return FSCK_EXIT_ERROR;
-	}
-	if (with) {
-		cli_line_failf(l, "options %s and -D are incompatible", with);
-		return FSCK_EXIT_ERROR;
-	}
-	if (o->json && o->mode == FSCK_ASK) {
-		cli_line_failf(l, "--json asks no questions: -p, -n or -y is needed with it");
+	if (args->say.json && o->mode == FSCK_ASK) {
+		cli_line_failf(&args->line,
+			       "--json asks no questions: -p, -n or -y is needed with it");
 		return FSCK_EXIT_USAGE;
 	}
 	o->no_terminal = o->mode == FSCK_ASK && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO));
@@ -368,7 +234,8 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 	int status;
 
 	memset(args, 0, sizeof(*args));
-	o->progress_fd = -1;
+	args->say.progress_fd = -1;
+	args->diag.log = log_line;
 	args->line = (struct cli_line){
 		.tool = "xw-fsck",
 		.usage = "xw-fsck [options] IMAGE",
@@ -383,21 +250,20 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 		status = cli_line_image(&args->line, argc, argv, &spec);
 	if (status >= 0)
 		return as_fsck(status);
-	settle_now(args);
-	o->json = args->line.json;
-	o->quiet = args->line.quiet;
-	o->verbose = args->line.verbose;
-	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP || o->bad_test || o->bad_file ||
-	    o->unshare_blocks || o->bmap2extent)
-		o->force = true;
-	status = judge(args);
+	set_now(args);
+	args->say.json = args->line.json;
+	args->say.quiet = args->line.quiet;
+	args->say.verbose = args->line.verbose;
+	o->all_told = args->say.verbose;
+	status = refused(args, fsck_opts_settle(o, &args->diag));
+	if (status < 0)
+		status = settle_questions(args);
 	if (status < 0)
 		status = find_by_tag(args, spec);
 	if (status < 0)
 		status = settle_undo(args);
-	if (status < 0 && !o->redo_file) {
+	if (status < 0 && !o->redo_file)
 		o->redo_dir = cli_line_redo_dir(&args->line, o->image);
-	}
 	return status;
 }
 

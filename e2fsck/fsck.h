@@ -2,9 +2,9 @@
 /*
  * xw-fsck: the state of a check.
  *
- * One round looks at everything, in the order of the table in run.c, and repairs into the overlay
- * as it goes. It first reads all inodes, to find out whose every block is (facts/owners.h); until
- * then repairs write nothing but superblock, descriptors and inode records.
+ * One round looks at everything, in the order of the table in check/rounds.c, and repairs into the
+ * overlay as it goes. It first reads all inodes, to find out whose every block is (facts/owners.h);
+ * until then repairs write nothing but superblock, descriptors and inode records.
  *
  * Rounds are repeated on the overlay until one finds nothing; then all of it is committed as one
  * unit. So a repair may leave to the next round what follows from it.
@@ -30,7 +30,6 @@
 #include "report/finding.h"
 #include "options.h"
 #include "facts/owners.h"
-#include "report/progress.h"
 
 /* Files share blocks, and none may be written: e2fsck(8), -E unshare_blocks. */
 #define FSCK_RO_SHARED_BLOCKS 0x4000u
@@ -88,6 +87,7 @@ struct fsck_rebuild {
 	size_t n_nodes;
 };
 
+struct fsck_reporter; /* report/report.h */
 struct fsck_quota; /* facts/usage.h */
 struct fsck_xattrs; /* private to the xattr code */
 
@@ -107,8 +107,10 @@ struct fsck_unused {
 struct fsck {
 	struct fsck_opts opts;
 	struct fsck_findings findings; /* policy and counts; finding.h */
-	struct fsck_progress progress; /* passes; progress.h */
-	const struct xw_commit_watch *watch; /* for xw_edit_opts: signals */
+	const struct fsck_reporter *to; /* who is told; report/report.h. NULL: nobody */
+	void *to_arg;
+	unsigned pass; /* the current one; 0: before the first one */
+	const struct xw_commit_watch *watch; /* cancels the check; may be NULL */
 	struct xw_diag diag;
 	char label[17]; /* of the filesystem, for fsck_name() */
 

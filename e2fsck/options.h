@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Settings from the command line. */
+/* Settings of a check. check/opts.c sets them by the names of the command line. */
 #ifndef XW_FSCK_OPTIONS_H
 #define XW_FSCK_OPTIONS_H
 
@@ -11,16 +11,13 @@
 enum fsck_mode { FSCK_ASK, FSCK_NO, FSCK_YES, FSCK_PREEN };
 enum fsck_itree_want { FSCK_ITREE_KEEP, FSCK_ITREE_BUILD, FSCK_ITREE_DROP };
 
+/* Strings are borrowed. */
 struct fsck_opts {
 	const char *image;
 	const char *name; /* -N: what to call the filesystem; NULL: by its label, or the image */
 	enum fsck_mode mode;
 	bool force; /* -f */
-	bool debug; /* -d */
 	bool flush; /* -F */
-	unsigned verbose; /* -v */
-	unsigned times; /* -t; 2: for each pass */
-	bool json, quiet;
 	bool optimize_dirs; /* -D */
 	uint64_t backup; /* -b: block of the superblock to use, 0: the primary */
 	uint32_t block_size; /* -B; 0: from the superblock */
@@ -31,16 +28,17 @@ struct fsck_opts {
 	const char *undo_file, *redo_file; /* -z, --redo-file */
 	enum xw_commit_how how; /* --commit; AUTO: the journal only where nothing else serves */
 	const char *redo_dir; /* for a redo file that has no room in the image; may be NULL */
-	int progress_fd; /* -C; -1: none. 0: a bar on standard output */
-	bool progress_late; /* -C -FD: nothing is reported before SIGUSR1 */
 	unsigned jobs; /* 0: processors */
 	uint64_t offset; /* offset of the image in the file, in bytes */
+	bool now_set;
 	int64_t now; /* seconds since 1970, for times that are written */
 	int64_t latest; /* maximum of a valid time: the clock, or `now` if that is later */
 	/* -E */
 	bool journal_only, share_xattrs, fixes_only;
 	/* not by an option: nobody to ask, so only an interrupted change is completed */
 	bool no_terminal;
+	/* not by an option: who is told shows findings that follow from repairs, too */
+	bool all_told;
 	/* not by an option: the device is mounted read-only, and is checked nevertheless */
 	bool mounted;
 	bool discard; /* free blocks, after the repair */
@@ -49,6 +47,7 @@ struct fsck_opts {
 	bool fragcheck; /* report where blocks of files are not consecutive */
 	bool unshare_blocks; /* unshare blocks of files, and clear RO_SHARED_BLOCKS */
 	enum fsck_itree_want itree;
+	bool refused_word; /* fsck_opts_set() failed for a word that -E does not know */
 };
 
 #endif

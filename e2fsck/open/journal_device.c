@@ -12,10 +12,9 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <uuid/uuid.h>
 
 #include "base/auto.h"
-#include "cli/device.h"
-#include "cli/human.h"
 #include "journal/replay.h"
 #include "open/open.h"
 #include "session/journal.h"
@@ -25,18 +24,19 @@ static int open_device(struct fsck *f, struct xw_dev **dev)
 {
 	const unsigned flags = f->opts.mode == FSCK_NO ? XW_DEV_RDONLY | XW_DEV_SHARED : 0;
 	auto_free char *found = NULL;
-	struct cli_text uuid;
+	char uuid[UUID_STR_LEN];
 
 	if (f->opts.journal)
 		return xw_dev_open_file(f->opts.journal, flags, &f->diag, dev);
-	uuid = cli_uuid(f->img->sb.journal_uuid);
-	found = cli_find_device(uuid.s);
+	uuid_unparse_lower(f->img->sb.journal_uuid, uuid);
+	if (f->to && f->to->find_device)
+		found = f->to->find_device(f->to_arg, uuid);
 	if (found)
 		return xw_dev_open_file(found, flags, &f->diag, dev);
 	return xw_fail(&f->diag, XW_ERR_NOTFOUND,
 		       "%s: the journal needs to be recovered, and no device has its UUID, %s; "
 		       "-j DEVICE names it",
-		       f->opts.image, uuid.s);
+		       f->opts.image, uuid);
 }
 
 static int set_recover(struct fsck *f, bool on, bool error)
@@ -107,7 +107,7 @@ static int replay(struct fsck *f, struct xw_log *log)
 		r.blocks.n = 0;
 	if (!rc) {
 		f->replayed = true;
-		fsck_say_replayed(f);
+		fsck_tell_replayed(f);
 		rc = apply(f, log, &r);
 	}
 	if (!rc && r.damaged) {

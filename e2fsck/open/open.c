@@ -55,7 +55,7 @@ static int begin_edit(struct fsck *f)
 	if (!rdonly && !f->opts.undo_file && !f->opts.backup && !f->opts.journal) {
 		rc = xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
 		if (!rc || !is_damage(rc) || stat(f->opts.image, &st) ||
-		    f->watch->ended(f->watch->arg)) /* canceled, which XW_ERR_IO says as well */
+		    fsck_is_ended(f)) /* canceled, which XW_ERR_IO says as well */
 			return rc;
 		xw_diag_clear(&f->diag);
 	}
@@ -103,7 +103,7 @@ int fsck_open(struct fsck *f)
 	f->dev = xw_edit_dev(f->edit);
 	fsck_name_read(f);
 	if (f->replayed)
-		fsck_say_replayed(f);
+		fsck_tell_replayed(f);
 	xw_edit_hold_all(f->edit);
 	xw_edit_keep_log(f->edit); /* emptying one that cannot be replayed may be declined */
 	xw_overlay_set_unreadable(f->dev, note_unreadable, f);

@@ -53,7 +53,7 @@ int fsck_log_replay(struct fsck *f, unsigned flags)
 	if (info.needed) {
 		f->changed = f->full = true;
 		if (!f->replayed)
-			fsck_say_replayed(f);
+			fsck_tell_replayed(f);
 		f->replayed = true;
 	}
 	if (f->img && info.needed && fsck_reopen(f))

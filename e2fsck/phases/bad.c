@@ -12,7 +12,6 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
-#include "cli/env.h"
 #include "dev/scan.h"
 #include "disk/indirect.h"
 #include "walk/map.h"
@@ -73,8 +72,10 @@ static int read_list(struct fsck *f)
 
 static int scan_tick(void *arg, uint64_t done, uint64_t total)
 {
-	fsck_progress(arg, done >> 20, total >> 20);
-	return cli_interrupted() ? XW_ERR_STATE : 0;
+	struct fsck *f = arg;
+
+	fsck_progress(f, done >> 20, total >> 20);
+	return fsck_is_ended(f) || f->stop ? XW_ERR_STATE : 0;
 }
 
 static int scan_bad(void *arg, uint64_t blk)
@@ -98,13 +99,10 @@ static int scan(struct fsck *f)
 	};
 	int rc;
 
-	if (f->opts.mode != FSCK_PREEN && !f->opts.quiet && !f->opts.json) {
-		printf("Checking for bad blocks (%s test)\n",
-		       s.rewrite ? "non-destructive read-write" : "read-only");
-		fflush(stdout);
-	}
+	fsck_heading(f, s.rewrite ? "Checking for bad blocks (non-destructive read-write test)"
+				  : "Checking for bad blocks (read-only test)");
 	rc = xw_dev_scan(xw_overlay_base(f->dev), &s);
-	fsck_progress_wipe(f);
+	fsck_progress_end(f);
 	if (rc == XW_ERR_STATE) {
 		f->findings.canceled = f->stop = true;
 		return 0;
@@ -272,8 +270,7 @@ int fsck_set_bad(struct fsck *f)
 		rc = write_map(f, &in);
 	if (rc)
 		return rc;
-	if (!f->opts.json && !f->opts.quiet)
-		printf("%s: Updating bad block inode.\n", fsck_name(f));
+	fsck_line(f, FSCK_LINE_ACTION, "%s: Updating bad block inode.", fsck_name(f));
 	in.atime.sec = in.mtime.sec = f->opts.now;
 	f->freed_in = f->round + 1;
 	return fsck_inode_write(f, XW_INO_BAD, &in, raw);

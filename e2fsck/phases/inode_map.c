@@ -176,13 +176,12 @@ static void say_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	const xw_blk next = l->map.layout.next;
 
-	if (!next || next == i->pblk || l->f->opts.json ||
-	    (i->kind == XW_WALK_NODE && l->in.flags & XW_FL_EXTENTS))
+	if (!next || next == i->pblk || (i->kind == XW_WALK_NODE && l->in.flags & XW_FL_EXTENTS))
 		return;
-	printf("%6u(%c): expecting %6llu got phys %6llu (blkcnt %lld)\n", l->ino,
-	       l->type == XW_S_IFDIR ? 'd' : 'f', (unsigned long long)next,
-	       (unsigned long long)i->pblk,
-	       i->kind == XW_WALK_NODE ? -(long long)i->height : (long long)i->lblk);
+	fsck_line(l->f, FSCK_LINE_WANTED, "%6u(%c): expecting %6llu got phys %6llu (blkcnt %lld)",
+		  l->ino, l->type == XW_S_IFDIR ? 'd' : 'f', (unsigned long long)next,
+		  (unsigned long long)i->pblk,
+		  i->kind == XW_WALK_NODE ? -(long long)i->height : (long long)i->lblk);
 }
 
 /* Which findings of a walk are reported: what an earlier walk met was reported then. */

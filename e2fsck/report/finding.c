@@ -7,8 +7,7 @@
  *	-p	as its row says: repaired, or the check ends
  *	else	the user is asked
  *
- * What was not repaired in a round is not repaired, nor told again, in later ones. Nobody who has
- * said yes to everything is told of what follows from repairs, but with -v.
+ * What was not repaired in a round is not repaired, nor told again, in later ones.
  */
 #include "config.h"
 
@@ -17,9 +16,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "cli/env.h"
 
-#include "report/progress.h"
 #include "report/report.h"
 
 /* A finding that was not repaired: its kind and subject. */
@@ -128,116 +125,17 @@ static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 	all->left += !repaired;
 }
 
-/* The message, without the action taken. */
-static void put_text(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+static bool end_preen(struct fsck *f)
 {
-	fsck_progress_wipe(f);
-	if (f->opts.mode == FSCK_PREEN)
-		printf("%s: ", fsck_name(f));
-	fsck_text(stdout, row->text, a);
-}
-
-/* Is it shown to the user? Notes that -p repairs silently are shown only with -v. */
-static bool is_told(const struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
-{
-	if (f->opts.json)
-		return false;
-	if (f->opts.verbose)
-		return true;
-	if (row->preen == FSCK_P_QUIET &&
-	    (row->severity == FSCK_NOTE || f->opts.mode == FSCK_PREEN))
-		return false;
-	return !follows(f, a) || f->opts.mode == FSCK_NO;
-}
-
-static bool is_power_of_ten(uint64_t n)
-{
-	while (n % 10 == 0)
-		n /= 10;
-	return n == 1;
-}
-
-/* Of a kind that is found very often a line for each power of ten stands for the rest. */
-static bool is_shown(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
-{
-	uint64_t n;
-
-	if (!is_told(f, row, a))
-		return false;
-	n = ++f->findings.told[a->id];
-	if (f->opts.verbose || n < FSCK_TOLD_MAX)
-		return true;
-	if (!is_power_of_ten(n))
-		return false;
-	fsck_progress_wipe(f);
-	if (n == FSCK_TOLD_MAX)
-		printf("%s: %llu times so far; more of these are counted, not shown (-v shows "
-		       "all)\n\n",
-		       row->name, (unsigned long long)n);
-	else
-		printf("%s: %llu times so far\n\n", row->name, (unsigned long long)n);
-	return false;
-}
-
-void fsck_say_counted(const struct fsck *f)
-{
-	for (int id = 0; id < FSCK_IDS && !f->opts.verbose; id++)
-		if (f->findings.told[id] >= FSCK_TOLD_MAX)
-			printf("%s: %llu times\n", fsck_row((enum fsck_id)id)->name,
-			       (unsigned long long)f->findings.told[id]);
-}
-
-static bool say_no(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
-{
-	if (is_shown(f, row, a)) {
-		put_text(f, row, a);
-		if (row->offer)
-			printf(".  %s? no\n\n", row->offer);
-		else
-			printf(".\n");
-	}
-	return false;
-}
-
-static bool say_yes(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
-{
-	if (is_shown(f, row, a)) {
-		put_text(f, row, a);
-		if (!row->offer)
-			printf(".\n");
-		else if (f->opts.mode == FSCK_PREEN)
-			printf(".  %s.\n", fsck_done_word(row->offer));
-		else
-			printf(".  %s? yes\n\n", row->offer);
-	}
-	return true;
-}
-
-static bool end_preen(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
-{
-	if (!f->opts.json) {
-		put_text(f, row, a);
-		printf(".\n");
-		fflush(stdout);
-		/* word for word e2fsck's, as scripts that watch a boot look for it */
-		fprintf(stderr,
-			"\n\n%s: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.\n"
-			"\t(i.e., without -a or -p options)\n",
-			fsck_name(f));
-	}
 	f->findings.ended = f->stop = true;
 	return false;
 }
 
-static bool ask(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+static bool ask(struct fsck *f, const struct fsck_about *a)
 {
-	char question[64];
-
-	if (was_left(f, a))
+	if (was_left(f, a) || !f->to || !f->to->ask)
 		return false;
-	put_text(f, row, a);
-	snprintf(question, sizeof(question), ".  %s<y>? ", row->offer);
-	switch (fsck_ask(question)) {
+	switch (f->to->ask(f->to_arg, f, a)) {
 	case FSCK_ANSWER_ALL:
 		f->findings.yes_to_all = true;
 		return true;
@@ -251,35 +149,33 @@ static bool ask(struct fsck *f, const struct fsck_row *row, const struct fsck_ab
 	}
 }
 
-static bool preen(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
-{
-	return row->preen == FSCK_P_ABORT ? end_preen(f, row, a) : say_yes(f, row, a);
-}
-
-static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a)
+/* *asked: the user decides. */
+static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a,
+		   bool *asked)
 {
 	const bool beyond_repair = row->preen == FSCK_P_ABORT && !row->offer;
 
 	if (row->preen == FSCK_P_REPORT || f->opts.mode == FSCK_NO ||
 	    (beyond_repair && f->opts.mode != FSCK_PREEN))
-		return say_no(f, row, a);
+		return false;
 	if (f->must)
-		return say_yes(f, row, a);
+		return true;
 	if (f->opts.mode == FSCK_PREEN)
-		return preen(f, row, a);
+		return row->preen != FSCK_P_ABORT || end_preen(f);
 	if (f->opts.mode == FSCK_YES || f->findings.yes_to_all || !row->offer)
-		return say_yes(f, row, a);
-	return ask(f, row, a);
+		return true;
+	*asked = true;
+	return ask(f, a);
 }
 
-static const char *done_name(const struct fsck *f, const struct fsck_row *row, bool repaired)
+static enum fsck_done done_of(const struct fsck *f, const struct fsck_row *row, bool repaired)
 {
 	/* With -p a later finding may end the check, and then nothing is written. */
 	if (repaired)
-		return f->opts.mode == FSCK_PREEN ? "accepted" : "repaired";
+		return f->opts.mode == FSCK_PREEN ? FSCK_DONE_ACCEPTED : FSCK_DONE_REPAIRED;
 	if (f->findings.ended)
-		return "ended";
-	return row->preen == FSCK_P_REPORT || !row->offer ? "reported" : "declined";
+		return FSCK_DONE_ENDED;
+	return row->preen == FSCK_P_REPORT || !row->offer ? FSCK_DONE_REPORTED : FSCK_DONE_DECLINED;
 }
 
 /*
@@ -304,7 +200,7 @@ static bool is_recount(const struct fsck *f, const struct fsck_about *a)
 bool fsck_found(struct fsck *f, const struct fsck_about *a)
 {
 	const struct fsck_row *row = fsck_row(a->id);
-	bool repaired;
+	struct fsck_told told = {.about = a, .row = row};
 
 	/* Missing data may be data that could not be read. */
 	f->stop = f->stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
@@ -316,15 +212,17 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 		f->findings.notes++;
 		return true;
 	}
-	repaired = decide(f, row, a);
-	if (!repaired && f->opts.mode != FSCK_NO)
+	told.repaired = decide(f, row, a, &told.asked);
+	told.done = done_of(f, row, told.repaired);
+	told.follows = follows(f, a);
+	if (!told.repaired && f->opts.mode != FSCK_NO)
 		remember_left(f, a);
-	count(f, a, repaired);
-	if (repaired && is_recount(f, a))
+	count(f, a, told.repaired);
+	if (told.repaired && is_recount(f, a))
 		f->findings.recounted = true;
-	if (f->opts.json)
-		fsck_json_finding(f, a, follows(f, a), done_name(f, row, repaired));
-	return repaired;
+	if (f->to && f->to->finding)
+		f->to->finding(f->to_arg, f, &told);
+	return told.repaired;
 }
 
 int fsck_check_readable(struct fsck *f)

@@ -58,7 +58,7 @@ struct fsck_about {
  * has changed it since.
  */
 enum fsck_part {
-	/* 0 and up: what a phase looks at, by its row in run.c */
+	/* 0 and up: what a phase looks at, by its row in check/rounds.c */
 	FSCK_PART_SPACE = 20, /* bitmaps and counts */
 	FSCK_PART_QUOTA,
 	FSCK_PARTS
@@ -69,9 +69,6 @@ struct fsck;
 /* Report a finding. Returns true if the caller is to repair it now. */
 bool fsck_found(struct fsck *f, const struct fsck_about *a);
 #define FSCK_FOUND(f, ID, ...) fsck_found((f), &(struct fsck_about){.id = FSCK_##ID, __VA_ARGS__})
-
-/* As many findings of a kind are shown but one, without -v. */
-#define FSCK_TOLD_MAX 100
 
 /* Policy and result; finding.c. */
 struct fsck_findings {
@@ -85,15 +82,12 @@ struct fsck_findings {
 	bool yes_to_all; /* the answer was "a" */
 	bool ended; /* with -p: a finding that needs an administrator */
 	bool canceled; /* by a signal, or at a question */
-	uint64_t told[FSCK_IDS]; /* shown, or counted from FSCK_TOLD_MAX on */
 	struct xw_table left_before; /* findings not repaired: not told again in later rounds */
 };
 
 void fsck_findings_free(struct fsck *f);
 /* How many were repaired, of whatever origin. */
 uint64_t fsck_repaired(const struct fsck_findings *all);
-/* How often the kinds were found of which not all were shown. */
-void fsck_say_counted(const struct fsck *f);
 
 /* findings_text.c, which unit tests link separately */
 const struct fsck_row *fsck_row(enum fsck_id id);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/escape.h"
+#include "base/utf8.h"
 
 #include "report/finding.h"
 
@@ -21,10 +21,22 @@ const struct fsck_row *fsck_row(enum fsck_id id)
 	return &rows[id];
 }
 
+/* Control characters, and bytes that are not UTF-8, as \\ooo: names must not drive a terminal. */
 static void put_name(FILE *out, const struct fsck_about *a)
 {
-	if (a->name)
-		cli_escape(out, CLI_TEXT, a->name, a->name_len ? a->name_len : strlen(a->name));
+	const char *s = a->name;
+	size_t left = !s ? 0 : a->name_len ? a->name_len : strlen(s);
+
+	while (left) {
+		const size_t shown = xw_utf8_shown(s, left), n = shown ? shown : 1;
+
+		if (shown)
+			fwrite(s, 1, n, out);
+		else
+			fprintf(out, "\\%03o", (unsigned char)*s);
+		s += n;
+		left -= n;
+	}
 }
 
 /* The value of the letter; NULL if it is not a number. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the user is told and asked, apart from findings (finding.h) and progress (progress.h). */
+/*
+ * What a check tells whoever runs it, and asks: a table of functions, so that the check itself
+ * prints nothing. xw-fsck's are in say/, those of the public handle in lib/api/check.c.
+ */
 #ifndef XW_FSCK_REPORT_H
 #define XW_FSCK_REPORT_H
 
@@ -15,9 +18,58 @@ enum {
 	FSCK_EXIT_CANCELED = 32,
 };
 
+enum { FSCK_PASSES = 5 }; /* numbered as in e2fsck(8) */
+
+enum fsck_answer { FSCK_ANSWER_NO, FSCK_ANSWER_YES, FSCK_ANSWER_ALL, FSCK_ANSWER_END };
+
+/* What became of a finding. ACCEPTED: -p repairs it, unless a later finding ends the check. */
+enum fsck_done {
+	FSCK_DONE_REPAIRED,
+	FSCK_DONE_ACCEPTED,
+	FSCK_DONE_DECLINED,
+	FSCK_DONE_REPORTED,
+	FSCK_DONE_ENDED,
+};
+
+struct fsck_told {
+	const struct fsck_about *about;
+	const struct fsck_row *row; /* of the table, for its id */
+	enum fsck_done done;
+	bool repaired;
+	bool follows; /* it follows from a repair */
+	bool asked; /* the user was asked, and has seen it */
+};
+
+/* A line that is no finding: of an action, or what an option (-E fragcheck) asks for. */
+enum fsck_line { FSCK_LINE_ACTION, FSCK_LINE_WANTED };
+
+/*
+ * All are called on the thread that runs the check. Any may be NULL. A reporter does not change f;
+ * what it keeps is at `arg`.
+ */
+struct fsck_reporter {
+	void (*finding)(void *arg, const struct fsck *f, const struct fsck_told *t);
+	/* Only without -n, -p and -y. NULL: no. */
+	enum fsck_answer (*ask)(void *arg, const struct fsck *f, const struct fsck_about *a);
+	/* A pass begins, 1 to FSCK_PASSES; 0: what is before them. True: the check is canceled. */
+	bool (*pass)(void *arg, const struct fsck *f, unsigned pass);
+	bool (*pass_end)(void *arg, const struct fsck *f); /* the last one of the last round */
+	/* `done` of `of` units of the pass are checked. */
+	bool (*progress)(void *arg, const struct fsck *f, uint64_t done, uint64_t of);
+	void (*progress_end)(void *arg, const struct fsck *f); /* of a scan before the passes */
+	void (*heading)(void *arg, const struct fsck *f, const char *text);
+	/* The journal was replayed; with -n, in memory. */
+	void (*replayed)(void *arg, const struct fsck *f);
+	/* A full check begins, for a reason that the superblock has. */
+	void (*forced)(void *arg, const struct fsck *f);
+	void (*line)(void *arg, const struct fsck *f, enum fsck_line kind, const char *line);
+	/* The device with this UUID, malloc'd; NULL: there is none. NULL: -j has to name it. */
+	char *(*find_device)(void *arg, const char *uuid);
+};
+
 /* ---- name.c ---- */
 
-/* What the filesystem is called on standard output, as by e2fsck: its label, else its image. */
+/* What the filesystem is called, as by e2fsck: its label, else its image. */
 const char *fsck_name(const struct fsck *f);
 /* The label counts from here on. */
 void fsck_name_read(struct fsck *f);
@@ -30,38 +82,35 @@ void fsck_name_read(struct fsck *f);
  */
 int fsck_check_readable(struct fsck *f);
 
-/* prompt.c */
-enum fsck_answer { FSCK_ANSWER_NO, FSCK_ANSWER_YES, FSCK_ANSWER_ALL, FSCK_ANSWER_END };
+/* ---- report.c: the reporter is told ---- */
+
+/* 0 to FSCK_PASSES; nothing happens if it is the current one. */
+void fsck_pass(struct fsck *f, unsigned pass);
+void fsck_pass_end(struct fsck *f);
 /*
- * One key from the terminal on standard input: y, n, a; Enter, Space: yes. Ctrl-C and Ctrl-D cancel
- * the check. `question` is printed when keys can be read without waiting for a line, and the answer
- * after it.
+ * `done` of `of` units of the pass are checked. Cheap; for loops over groups, not over inodes. Sets
+ * f->stop when the check has been canceled.
  */
-enum fsck_answer fsck_ask(const char *question);
+void fsck_progress(struct fsck *f, uint64_t done, uint64_t of);
+void fsck_progress_end(struct fsck *f);
+/* A separate heading, such as "Pass 1B: ..."; shown like those of passes. */
+void fsck_heading(struct fsck *f, const char *text);
+void fsck_forced(struct fsck *f);
 
-/* json.c: one object per line on standard output. follows: it follows from a repair. */
-void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, bool follows,
-		       const char *done);
-/* error: NULL, or the reason why the check ended early. */
-void fsck_json_end(const struct fsck *f, const char *error, int status);
+/* ---- line.c ---- */
 
-/* report.c */
-/* Data about an image for the final report, when the image is closed already. */
-struct fsck_summary {
-	uint64_t inodes, inodes_count, blocks, blocks_count;
-	uint32_t mounts_left; /* until a check is due; 0: no maximum, or due */
-	struct fsck_counts counts;
-	bool valid;
-};
-void fsck_summary_take(struct fsck *f, struct fsck_summary *s);
-/* "IMAGE: recovering journal", or that -n does so in memory. */
-void fsck_say_replayed(const struct fsck *f);
-/* "IMAGE: clean, ..." */
-void fsck_say_clean(const struct fsck *f, const struct fsck_summary *s);
-/* "IMAGE was not cleanly unmounted, check forced." and the like. */
-void fsck_say_forced(const struct fsck *f);
-/* The last lines: modified, still has errors, counts; statistics with -v. */
-void fsck_say_reboot(const struct fsck *f);
-void fsck_say_end(const struct fsck *f, const struct fsck_summary *s, bool modified);
+void fsck_line(struct fsck *f, enum fsck_line kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static inline void fsck_tell_replayed(struct fsck *f)
+{
+	if (f->to && f->to->replayed)
+		f->to->replayed(f->to_arg, f);
+}
+
+static inline bool fsck_is_ended(const struct fsck *f)
+{
+	return f->watch && f->watch->ended && f->watch->ended(f->watch->arg);
+}
 
 #endif

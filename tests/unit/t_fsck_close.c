@@ -17,11 +17,6 @@ void fsck_name_read(struct fsck *of)
 	(void)of;
 }
 
-void fsck_say_replayed(const struct fsck *of)
-{
-	(void)of;
-}
-
 /* ---- the filesystem ---- */
 
 static void start(void)

@@ -15,11 +15,6 @@
 
 enum { NOW = 1900000000, LATEST = 2000000000, DAY = 86400 };
 
-void fsck_say_replayed(const struct fsck *of)
-{
-	(void)of;
-}
-
 static void start(bool agree)
 {
 	open_bytes();

@@ -10,41 +10,33 @@
 #include <unistd.h>
 
 #include "dev/overlay.h"
-#include "report/report.h"
+#include "say/say.h"
 #include "unit.h"
 
 /* ---- what is not under test ---- */
 
 static enum fsck_answer answer;
 static unsigned asked, written, of_repair; /* questions; JSON objects; those that follow */
-static char done[16];
+static enum fsck_done done;
 
-enum fsck_answer fsck_ask(const char *question)
+enum fsck_answer say_ask(const char *question)
 {
 	(void)question;
 	asked++;
 	return answer;
 }
 
-void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, bool follows,
-		       const char *word)
+void say_json_finding(const struct fsck *f, const struct fsck_told *t)
 {
 	(void)f;
-	(void)a;
 	written++;
-	of_repair += follows;
-	snprintf(done, sizeof(done), "%s", word);
+	of_repair += t->follows;
+	done = t->done;
 }
 
-const char *fsck_name(const struct fsck *f)
+void say_wipe(struct say *s)
 {
-	(void)f;
-	return "img";
-}
-
-void fsck_progress_wipe(struct fsck *f)
-{
-	(void)f;
+	(void)s;
 }
 
 /* ---- findings of every kind of row ---- */
@@ -57,7 +49,9 @@ void fsck_progress_wipe(struct fsck *f)
 #define REPORT FSCK_LPF_FULL /* is never repaired */
 #define DONE FSCK_JOURNAL_LOST_DATA /* an error without a question */
 
+static const struct fsck_reporter reporter = {.finding = say_finding, .ask = say_question};
 static struct fsck f;
+static struct say say;
 static char text[4096];
 static FILE *out;
 static int was_out;
@@ -68,8 +62,10 @@ static void start(enum fsck_mode mode)
 	memset(&f, 0, sizeof(f));
 	f.opts.mode = mode;
 	f.opts.image = "img";
+	f.to = &reporter;
+	f.to_arg = &say;
+	memset(&say, 0, sizeof(say));
 	asked = written = of_repair = 0;
-	done[0] = '\0';
 	answer = FSCK_ANSWER_YES;
 }
 
@@ -113,35 +109,43 @@ static const struct {
 	enum fsck_answer answer;
 	bool repaired, asked, ended, canceled;
 	unsigned found, fixed, left, notes;
-	const char *done;
+	enum fsck_done done;
 } rows[] = {
-	{FSCK_NO, FIX, false, 0, false, false, false, false, 1, 0, 1, 0, "declined"},
-	{FSCK_NO, FIX, true, 0, false, false, false, false, 1, 0, 1, 0, "declined"},
-	{FSCK_NO, NOTE, false, 0, false, false, false, false, 0, 0, 0, 1, "declined"},
-	{FSCK_NO, DONE, false, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
-	{FSCK_YES, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, "repaired"},
-	{FSCK_YES, ABORT, false, 0, true, false, false, false, 1, 1, 0, 0, "repaired"},
-	{FSCK_YES, BEYOND, false, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
-	{FSCK_YES, NOTE, false, 0, true, false, false, false, 0, 0, 0, 1, "repaired"},
-	{FSCK_YES, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
-	{FSCK_YES, REPORT, true, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
-	{FSCK_YES, DONE, false, 0, true, false, false, false, 1, 1, 0, 0, "repaired"},
-	{FSCK_PREEN, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, "accepted"},
-	{FSCK_PREEN, QUIET, false, 0, true, false, false, false, 0, 0, 0, 1, "accepted"},
-	{FSCK_PREEN, ABORT, false, 0, false, false, true, false, 1, 0, 1, 0, "ended"},
-	{FSCK_PREEN, ABORT, true, 0, true, false, false, false, 1, 1, 0, 0, "accepted"},
-	{FSCK_PREEN, BEYOND, false, 0, false, false, true, false, 1, 0, 1, 0, "ended"},
-	{FSCK_PREEN, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, "reported"},
-	{FSCK_ASK, FIX, false, FSCK_ANSWER_YES, true, true, false, false, 1, 1, 0, 0, "repaired"},
-	{FSCK_ASK, FIX, false, FSCK_ANSWER_ALL, true, true, false, false, 1, 1, 0, 0, "repaired"},
-	{FSCK_ASK, FIX, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0, "declined"},
-	{FSCK_ASK, FIX, false, FSCK_ANSWER_END, false, true, false, true, 1, 0, 1, 0, "declined"},
-	{FSCK_ASK, FIX, true, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0, "repaired"},
-	{FSCK_ASK, ABORT, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0, "declined"},
+	{FSCK_NO, FIX, false, 0, false, false, false, false, 1, 0, 1, 0, FSCK_DONE_DECLINED},
+	{FSCK_NO, FIX, true, 0, false, false, false, false, 1, 0, 1, 0, FSCK_DONE_DECLINED},
+	{FSCK_NO, NOTE, false, 0, false, false, false, false, 0, 0, 0, 1, FSCK_DONE_DECLINED},
+	{FSCK_NO, DONE, false, 0, false, false, false, false, 1, 0, 1, 0, FSCK_DONE_REPORTED},
+	{FSCK_YES, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, FSCK_DONE_REPAIRED},
+	{FSCK_YES, ABORT, false, 0, true, false, false, false, 1, 1, 0, 0, FSCK_DONE_REPAIRED},
+	{FSCK_YES, BEYOND, false, 0, false, false, false, false, 1, 0, 1, 0, FSCK_DONE_REPORTED},
+	{FSCK_YES, NOTE, false, 0, true, false, false, false, 0, 0, 0, 1, FSCK_DONE_REPAIRED},
+	{FSCK_YES, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, FSCK_DONE_REPORTED},
+	{FSCK_YES, REPORT, true, 0, false, false, false, false, 1, 0, 1, 0, FSCK_DONE_REPORTED},
+	{FSCK_YES, DONE, false, 0, true, false, false, false, 1, 1, 0, 0, FSCK_DONE_REPAIRED},
+	{FSCK_PREEN, FIX, false, 0, true, false, false, false, 1, 1, 0, 0, FSCK_DONE_ACCEPTED},
+	{FSCK_PREEN, QUIET, false, 0, true, false, false, false, 0, 0, 0, 1, FSCK_DONE_ACCEPTED},
+	{FSCK_PREEN, ABORT, false, 0, false, false, true, false, 1, 0, 1, 0, FSCK_DONE_ENDED},
+	{FSCK_PREEN, ABORT, true, 0, true, false, false, false, 1, 1, 0, 0, FSCK_DONE_ACCEPTED},
+	{FSCK_PREEN, BEYOND, false, 0, false, false, true, false, 1, 0, 1, 0, FSCK_DONE_ENDED},
+	{FSCK_PREEN, REPORT, false, 0, false, false, false, false, 1, 0, 1, 0, FSCK_DONE_REPORTED},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_YES, true, true, false, false, 1, 1, 0, 0,
+	 FSCK_DONE_REPAIRED},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_ALL, true, true, false, false, 1, 1, 0, 0,
+	 FSCK_DONE_REPAIRED},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0,
+	 FSCK_DONE_DECLINED},
+	{FSCK_ASK, FIX, false, FSCK_ANSWER_END, false, true, false, true, 1, 0, 1, 0,
+	 FSCK_DONE_DECLINED},
+	{FSCK_ASK, FIX, true, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0,
+	 FSCK_DONE_REPAIRED},
+	{FSCK_ASK, ABORT, false, FSCK_ANSWER_NO, false, true, false, false, 1, 0, 1, 0,
+	 FSCK_DONE_DECLINED},
 	{FSCK_ASK, BEYOND, false, FSCK_ANSWER_YES, false, false, false, false, 1, 0, 1, 0,
-	 "reported"},
-	{FSCK_ASK, DONE, false, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0, "repaired"},
-	{FSCK_ASK, NOTE, false, FSCK_ANSWER_NO, false, true, false, false, 0, 0, 0, 1, "declined"},
+	 FSCK_DONE_REPORTED},
+	{FSCK_ASK, DONE, false, FSCK_ANSWER_NO, true, false, false, false, 1, 1, 0, 0,
+	 FSCK_DONE_REPAIRED},
+	{FSCK_ASK, NOTE, false, FSCK_ANSWER_NO, false, true, false, false, 0, 0, 0, 1,
+	 FSCK_DONE_DECLINED},
 };
 
 START_TEST(decisions)
@@ -151,7 +155,7 @@ START_TEST(decisions)
 	start(rows[_i].mode);
 	f.must = rows[_i].must;
 	answer = rows[_i].answer;
-	f.opts.json = true;
+	say.json = true;
 	ck_assert_int_eq(find(rows[_i].id, 12), rows[_i].repaired);
 	ck_assert_int_eq(asked, rows[_i].asked);
 	ck_assert_int_eq(n->ended, rows[_i].ended);
@@ -164,7 +168,7 @@ START_TEST(decisions)
 	ck_assert_uint_eq(n->followed, 0);
 	ck_assert_uint_eq(fsck_repaired(n), rows[_i].fixed);
 	ck_assert_uint_eq(written, 1);
-	ck_assert_str_eq(done, rows[_i].done);
+	ck_assert_int_eq(done, rows[_i].done);
 	/* after an end nothing is looked at */
 	if (f.stop)
 		ck_assert(!find(FIX, 13) && n->found == rows[_i].found && written == 1);
@@ -253,7 +257,7 @@ START_TEST(origins)
 	const struct fsck_findings *const n = &f.findings;
 
 	start(FSCK_YES);
-	f.opts.json = true;
+	say.json = true;
 	f.part = 3;
 	fsck_looked(&f, 3);
 	ck_assert(find(FIX, 12) && n->found == 1); /* in the same round */
@@ -439,13 +443,13 @@ START_TEST(printed)
 		if (cases[i].seen)
 			fsck_looked(&f, f.part);
 		f.round = cases[i].round;
-		f.opts.verbose = cases[i].verbose;
+		say.verbose = cases[i].verbose;
 		find(cases[i].id, 12);
 		ck_assert_str_eq(text, cases[i].text);
 		ck_assert_uint_eq(written, 0);
 	}
 	start(FSCK_YES);
-	f.opts.json = true;
+	say.json = true;
 	find(FIX, 12);
 	ck_assert_str_eq(text, "");
 	fsck_findings_free(&f);
@@ -459,7 +463,7 @@ START_TEST(very_many)
 		unsigned lines = 0;
 
 		start(FSCK_YES);
-		f.opts.verbose = verbose;
+		say.verbose = verbose;
 		for (unsigned i = 1; i <= 2000; i++) {
 			find(FIX, 12);
 			lines += *text != '\0';
@@ -476,7 +480,7 @@ START_TEST(very_many)
 		find(ABORT, 0); /* another kind */
 		ck_assert_str_ne(text, "");
 		capture();
-		fsck_say_counted(&f);
+		say_counted(&say);
 		ck_assert_str_eq(captured(), verbose ? "" : "inode-dtime-set: 2000 times\n");
 	}
 	fsck_findings_free(&f);

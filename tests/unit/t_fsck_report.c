@@ -13,17 +13,26 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "report/report.h"
+#include "say/say.h"
 #include "unit.h"
 
 static struct fsck f;
 
+static struct say say;
+
 /* finding.c */
-void fsck_say_counted(const struct fsck *of)
+void say_counted(const struct say *s)
 {
-	(void)of;
+	(void)s;
 	printf("(counted)\n");
 }
+
+static const struct fsck_reporter reporter = {
+	.pass = say_pass,
+	.pass_end = say_pass_end,
+	.progress = say_progress,
+	.heading = say_heading,
+};
 
 /* ---- what was written to a descriptor ---- */
 
@@ -62,7 +71,10 @@ static void start(enum fsck_mode mode)
 	memset(&f, 0, sizeof(f));
 	f.opts.mode = mode;
 	f.opts.image = "img";
-	f.progress.fd = -1;
+	f.to = &reporter;
+	f.to_arg = &say;
+	memset(&say, 0, sizeof(say));
+	say.progress.fd = -1;
 }
 
 /* ---- the end ---- */
@@ -160,7 +172,7 @@ static const char *said_at_end(const struct fsck_summary *s, bool modified)
 	static struct taken t;
 
 	take(&t, STDOUT_FILENO);
-	fsck_say_end(&f, s, modified);
+	say_end(&say, &f, s, modified);
 	return taken(&t);
 }
 
@@ -169,7 +181,7 @@ START_TEST(statistics)
 	struct fsck_summary s = {.inodes = 1, .inodes_count = 1, .blocks = 1, .blocks_count = 1};
 
 	start(FSCK_YES);
-	f.opts.verbose = true;
+	say.verbose = true;
 	ck_assert_str_eq(said_at_end(&counts, false), many);
 	s.valid = true;
 	s.counts = (struct fsck_counts){
@@ -247,7 +259,7 @@ START_TEST(clean)
 		start(FSCK_YES);
 		s.mounts_left = next[i].mounts;
 		take(&t, STDOUT_FILENO);
-		fsck_say_clean(&f, &s);
+		say_clean(&f, &s);
 		snprintf(want, sizeof(want), "img: clean, 150/400 files, 1000/4096 blocks%s\n",
 			 next[i].says);
 		ck_assert_str_eq(taken(&t), want);
@@ -279,13 +291,13 @@ static const char *drawn(unsigned pass, uint64_t done, uint64_t of)
 {
 	static struct taken t;
 
-	f.progress.bar = stderr;
-	f.progress.open = f.progress.close = "";
-	f.progress.on = true;
-	f.progress.pass = pass;
-	f.progress.reported = 12345;
-	f.progress.drawn_at = 0;
-	f.progress.drawn = false;
+	say.progress.bar = stderr;
+	say.progress.open = say.progress.close = "";
+	say.progress.on = true;
+	say.progress.pass = pass;
+	say.progress.reported = 12345;
+	say.progress.drawn_at = 0;
+	say.progress.drawn = false;
 	take(&t, STDERR_FILENO);
 	fsck_progress(&f, done, of);
 	return taken(&t);
@@ -300,7 +312,7 @@ START_TEST(bars)
 		for (unsigned k = 0; k < 3; k++) {
 			bar(want, sizeof(want), "img", 60, shares[pass - 1][k]);
 			ck_assert_str_eq(drawn(pass, (uint64_t[]){0, 100, 400}[k], 400), want);
-			ck_assert(f.progress.drawn);
+			ck_assert(say.progress.drawn);
 		}
 	bar(want, sizeof(want), "img", 60, 70);
 	ck_assert_str_eq(drawn(1, 500, 400), want); /* more than there is */
@@ -331,10 +343,10 @@ START_TEST(terminals)
 		ssize_t n = 0;
 
 		start(FSCK_YES);
-		f.progress.bar = stderr;
-		f.progress.open = f.progress.close = "";
-		f.progress.on = true;
-		f.progress.pass = 2;
+		say.progress.bar = stderr;
+		say.progress.open = say.progress.close = "";
+		say.progress.on = true;
+		say.progress.pass = 2;
 		master = posix_openpt(O_RDWR | O_NOCTTY);
 		ck_assert(!grantpt(master) && !unlockpt(master));
 		slave = open(ptsname(master), O_RDWR | O_NOCTTY);
@@ -345,7 +357,7 @@ START_TEST(terminals)
 		fsck_progress(&f, 1, 2);
 		dup2(was, STDERR_FILENO);
 		close(was);
-		if (f.progress.drawn)
+		if (say.progress.drawn)
 			n = read(master, got, sizeof(got) - 1);
 		close(master);
 		close(slave);
@@ -363,27 +375,27 @@ END_TEST
 START_TEST(no_bar)
 {
 	start(FSCK_YES);
-	f.opts.progress_fd = -1; /* not asked for: none in the first second */
-	f.progress.began = 1e12;
+	say.progress_fd = -1; /* not asked for: none in the first second */
+	say.progress.began = 1e12;
 	ck_assert_str_eq(drawn(1, 1, 2), "");
-	f.progress.began = 0;
+	say.progress.began = 0;
 	ck_assert_str_ne(drawn(1, 1, 2), "");
 	f.round = 1;
 	ck_assert_str_eq(drawn(1, 1, 2), "");
 	f.round = 0;
-	f.progress.bar = NULL;
-	f.progress.drawn = false;
-	f.progress.on = false;
-	f.progress.reported = 12345;
+	say.progress.bar = NULL;
+	say.progress.drawn = false;
+	say.progress.on = false;
+	say.progress.reported = 12345;
 	fsck_progress(&f, 1, 2);
-	ck_assert_uint_eq(f.progress.reported, 12345);
-	f.progress.on = true;
+	ck_assert_uint_eq(say.progress.reported, 12345);
+	say.progress.on = true;
 	fsck_progress(&f, 1, 2);
-	ck_assert_uint_eq(f.progress.reported, 500);
-	f.progress.bar = stderr;
-	f.progress.drawn_at = 1e12; /* just before */
+	ck_assert_uint_eq(say.progress.reported, 500);
+	say.progress.bar = stderr;
+	say.progress.drawn_at = 1e12; /* just before */
 	fsck_progress(&f, 3, 4);
-	ck_assert(!f.progress.drawn);
+	ck_assert(!say.progress.drawn);
 }
 END_TEST
 
@@ -394,10 +406,10 @@ START_TEST(lines)
 	int fds[2];
 
 	start(FSCK_YES);
-	f.progress.on = true;
-	f.progress.pass = 3;
+	say.progress.on = true;
+	say.progress.pass = 3;
 	take(&t, fileno(to));
-	f.progress.fd = fileno(to);
+	say.progress.fd = fileno(to);
 	fsck_progress(&f, 0, 5000);
 	fsck_progress(&f, 1, 5000); /* less than one per mille */
 	fsck_progress(&f, 5, 5000);
@@ -409,16 +421,16 @@ START_TEST(lines)
 	ck_assert_str_eq(taken(&t), "3 0 5000 img\n3 5 5000 img\n3 10 5000 img\n3 5000 5000 img\n"
 				    "3 5000 5000 img\n3 0 5000 img\n");
 	fclose(to);
-	f.progress.fd = 999; /* closed by whoever reads */
-	f.progress.pass = 1;
+	say.progress.fd = 999; /* closed by whoever reads */
+	say.progress.pass = 1;
 	fsck_progress(&f, 0, 1);
-	ck_assert_int_eq(f.progress.fd, -1);
+	ck_assert_int_eq(say.progress.fd, -1);
 	/* a reader that has gone is no reason to die of SIGPIPE */
 	ck_assert(!pipe(fds));
 	close(fds[0]);
-	f.progress.fd = fds[1];
+	say.progress.fd = fds[1];
 	fsck_progress(&f, 0, 1);
-	ck_assert_int_eq(f.progress.fd, -1);
+	ck_assert_int_eq(say.progress.fd, -1);
 	close(fds[1]);
 }
 END_TEST
@@ -431,10 +443,10 @@ START_TEST(marks)
 
 	start(FSCK_YES);
 	take(&t, STDOUT_FILENO);
-	fsck_progress_init(&f);
-	f.progress.pass = 5;
+	say_progress_init(&say);
+	say.progress.pass = 5;
 	fsck_progress(&f, 1, 1);
-	fsck_progress_wipe(&f);
+	say_wipe(&say);
 	bar(line, sizeof(line), "img", 60, 100);
 	snprintf(want, sizeof(want), "\001%s\002\001\r\033[K\002", line);
 	ck_assert_str_eq(taken(&t), want);
@@ -447,36 +459,36 @@ START_TEST(signals)
 	struct taken t;
 
 	start(FSCK_YES);
-	f.opts.progress_late = true;
-	f.opts.progress_fd = 77;
-	fsck_progress_init(&f);
-	ck_assert(!f.progress.on);
-	ck_assert(!f.progress.bar);
-	ck_assert_int_eq(f.progress.fd, 77);
+	say.progress_late = true;
+	say.progress_fd = 77;
+	say_progress_init(&say);
+	ck_assert(!say.progress.on);
+	ck_assert(!say.progress.bar);
+	ck_assert_int_eq(say.progress.fd, 77);
 	raise(SIGUSR1);
 	fsck_progress(&f, 1, 2);
-	ck_assert(f.progress.on);
-	f.progress.looked_at = 0;
-	f.progress.bar = stderr;
-	f.progress.drawn = true;
+	ck_assert(say.progress.on);
+	say.progress.looked_at = 0;
+	say.progress.bar = stderr;
+	say.progress.drawn = true;
 	take(&t, STDERR_FILENO);
 	raise(SIGUSR2);
 	fsck_progress(&f, 1, 2);
 	ck_assert_str_eq(taken(&t), "\r\033[K");
-	ck_assert(!f.progress.on);
-	ck_assert(!f.progress.drawn);
+	ck_assert(!say.progress.on);
+	ck_assert(!say.progress.drawn);
 	take(&t, STDERR_FILENO);
-	fsck_progress_wipe(&f);
+	say_wipe(&say);
 	ck_assert_str_eq(taken(&t), "");
-	f.progress.looked_at = 1e12; /* not more often than due */
+	say.progress.looked_at = 1e12; /* not more often than due */
 	raise(SIGUSR1);
 	fsck_progress(&f, 1, 2);
-	ck_assert(!f.progress.on);
+	ck_assert(!say.progress.on);
 	ck_assert(!f.stop);
 	start(FSCK_YES);
-	fsck_progress_init(&f);
-	ck_assert(f.progress.on);
-	ck_assert_int_eq(f.progress.fd, -1);
+	say_progress_init(&say);
+	ck_assert(say.progress.on);
+	ck_assert_int_eq(say.progress.fd, -1);
 }
 END_TEST
 
@@ -511,18 +523,18 @@ START_TEST(passes)
 		const unsigned pass = headings[i].pass;
 
 		start(headings[i].mode);
-		f.opts.json = headings[i].json;
-		f.opts.quiet = headings[i].quiet;
-		f.opts.verbose = headings[i].verbose;
+		say.json = headings[i].json;
+		say.quiet = headings[i].quiet;
+		say.verbose = headings[i].verbose;
 		f.round = headings[i].round;
-		f.progress.pass = pass + 1;
-		f.progress.reported = 1000;
+		f.pass = say.progress.pass = pass + 1;
+		say.progress.reported = 1000;
 		take(&t, STDOUT_FILENO);
 		fsck_pass(&f, pass);
 		fsck_pass(&f, pass); /* it is the current one */
 		ck_assert_msg(!strcmp(taken(&t), headings[i].says), "row %zu: %s", i, t.text);
-		ck_assert_uint_eq(f.progress.pass, pass);
-		ck_assert_uint_eq(f.progress.reported, 0);
+		ck_assert_uint_eq(say.progress.pass, pass);
+		ck_assert_uint_eq(say.progress.reported, 0);
 	}
 	start(FSCK_YES);
 	f.stop = true;
@@ -541,22 +553,22 @@ START_TEST(ends_of_passes)
 		const char *said;
 
 		start(FSCK_PREEN);
-		f.opts.times = times;
-		f.progress.on = true;
-		f.progress.fd = fileno(to);
+		say.times = times;
+		say.progress.on = true;
+		say.progress.fd = fileno(to);
 		take(&out, STDOUT_FILENO);
 		take(&t, fileno(to));
 		fsck_pass(&f, 4);
 		fsck_pass(&f, 5);
 		fsck_progress(&f, 7, 7);
 		fsck_pass_end(&f);
-		ck_assert_uint_eq(f.progress.pass, 0);
+		ck_assert_uint_eq(say.progress.pass, 0);
 		ck_assert_str_eq(taken(&t), "4 0 1 img\n4 1 1 img\n5 0 1 img\n5 7 7 img\n");
 		said = taken(&out);
 		ck_assert_int_eq(strstr(said, "Pass 4: Memory used: ") != NULL, times > 1);
 		ck_assert_int_eq(strstr(said, "Pass 5: Memory used: ") != NULL, times > 1);
 		ck_assert_int_eq(strstr(said, "img: Memory used: ") != NULL, times > 0);
-		f.opts.json = true;
+		say.json = true;
 		take(&out, STDOUT_FILENO);
 		fsck_pass_end(&f);
 		ck_assert_str_eq(taken(&out), "");

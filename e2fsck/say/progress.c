@@ -19,8 +19,7 @@
 #include "cli/human.h"
 #include "cli/term.h"
 
-#include "report/report.h"
-#include "report/progress.h"
+#include "say/say.h"
 
 enum { BAR_MAX = 60, PER_MILLE = 1000 };
 static const double bar_delay = 1.0, bar_interval = 0.1, look_interval = 0.01;
@@ -38,13 +37,13 @@ static void switch_signals(sigset_t *set)
  * it is a pipe to logsave(8), which copies to the console and leaves what is between the marks out
  * of its log.
  */
-static void begin_bar(struct fsck *f)
+static void begin_bar(struct say *s)
 {
-	struct fsck_progress *p = &f->progress;
-	const bool requested = f->opts.progress_fd == 0;
+	struct say_progress *p = &s->progress;
+	const bool requested = s->progress_fd == 0;
 
 	p->open = p->close = "";
-	if (p->fd >= 0 || f->opts.json || f->opts.quiet)
+	if (p->fd >= 0 || s->json || s->quiet)
 		return;
 	if (requested) {
 		p->bar = stdout;
@@ -57,43 +56,46 @@ static void begin_bar(struct fsck *f)
 	}
 }
 
-void fsck_progress_init(struct fsck *f)
+void say_progress_init(struct say *s)
 {
-	struct fsck_progress *p = &f->progress;
+	struct say_progress *p = &s->progress;
 	sigset_t set;
 
 	switch_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	p->began = cli_clock();
-	p->fd = f->opts.progress_fd > 0 ? f->opts.progress_fd : -1;
-	begin_bar(f);
-	p->on = !f->opts.progress_late;
+	p->fd = s->progress_fd > 0 ? s->progress_fd : -1;
+	begin_bar(s);
+	p->on = !s->progress_late;
 }
 
-/* Seven system calls, which would be half of those of a small image; so not more often than due. */
-static void look_at_signals(struct fsck *f)
+/*
+ * Seven system calls, which would be half of those of a small image; so not more often than due.
+ * True: the check is canceled.
+ */
+static bool look_at_signals(struct say *s)
 {
 	const struct timespec none = {0};
 	const double now = cli_clock();
+	const bool canceled = cli_interrupted();
 	sigset_t set;
 	int sig;
 
-	if (now - f->progress.looked_at < look_interval)
-		return;
-	f->progress.looked_at = now;
-	if (cli_interrupted())
-		f->findings.canceled = f->stop = true;
+	if (now - s->progress.looked_at < look_interval)
+		return false;
+	s->progress.looked_at = now;
 	switch_signals(&set);
 	while ((sig = sigtimedwait(&set, NULL, &none)) > 0) {
-		f->progress.on = sig == SIGUSR1;
-		if (!f->progress.on)
-			fsck_progress_wipe(f);
+		s->progress.on = sig == SIGUSR1;
+		if (!s->progress.on)
+			say_wipe(s);
 	}
+	return canceled;
 }
 
-void fsck_progress_wipe(struct fsck *f)
+void say_wipe(struct say *s)
 {
-	struct fsck_progress *p = &f->progress;
+	struct say_progress *p = &s->progress;
 
 	if (!p->drawn)
 		return;
@@ -110,9 +112,9 @@ static double share_done(unsigned pass, double part)
 	return pass ? ends[pass - 1] + (ends[pass] - ends[pass - 1]) * part : 0;
 }
 
-static void draw_bar(struct fsck *f, double part)
+static void draw_bar(struct say *s, const struct fsck *f, double part)
 {
-	struct fsck_progress *p = &f->progress;
+	struct say_progress *p = &s->progress;
 	const double now = cli_clock(), percent = share_done(p->pass, part);
 	struct winsize ws;
 	int width = 80, fill;
@@ -120,7 +122,7 @@ static void draw_bar(struct fsck *f, double part)
 
 	/* With -C 0 the bar was requested; otherwise short runs have none. The end is shown. */
 	if ((now - p->drawn_at < bar_interval && percent < 100) ||
-	    (f->opts.progress_fd && now - p->began < bar_delay))
+	    (s->progress_fd && now - p->began < bar_delay))
 		return;
 	if (!ioctl(fileno(p->bar), TIOCGWINSZ, &ws) && ws.ws_col)
 		width = ws.ws_col;
@@ -157,77 +159,83 @@ static bool write_alive(int fd, const char *line, size_t len)
 	return written;
 }
 
-static void write_line(struct fsck *f, uint64_t done, uint64_t of)
+static void write_line(struct say *s, const struct fsck *f, uint64_t done, uint64_t of)
 {
 	char line[256];
 	const int n = snprintf(line, sizeof(line), "%u %" PRIu64 " %" PRIu64 " %.160s\n",
-			       f->progress.pass, done, of, fsck_name(f));
+			       s->progress.pass, done, of, fsck_name(f));
 
 	fflush(stdout); /* which may be the same descriptor */
-	if (!write_alive(f->progress.fd, line, (size_t)n))
-		f->progress.fd = -1;
+	if (!write_alive(s->progress.fd, line, (size_t)n))
+		s->progress.fd = -1;
 }
 
-void fsck_progress(struct fsck *f, uint64_t done, uint64_t of)
+bool say_progress(void *arg, const struct fsck *f, uint64_t done, uint64_t of)
 {
-	struct fsck_progress *p = &f->progress;
+	struct say *s = arg;
+	struct say_progress *p = &s->progress;
 	const double part = of ? (double)XW_MIN(done, of) / (double)of : 1;
 	const uint64_t mille = (uint64_t)(part * PER_MILLE);
+	const bool canceled = look_at_signals(s);
 
-	look_at_signals(f);
 	if (!p->on || f->round || (done && done < of && mille == p->reported))
-		return;
+		return canceled;
 	p->reported = mille;
 	if (p->fd >= 0)
-		write_line(f, done, of);
+		write_line(s, f, done, of);
 	else if (p->bar)
-		draw_bar(f, part);
+		draw_bar(s, f, part);
+	return canceled;
 }
 
 /* Are headings of passes printed? */
-static bool has_headings(const struct fsck *f)
+static bool has_headings(const struct say *s, const struct fsck *f)
 {
-	return !f->opts.json && !f->opts.quiet && f->opts.mode != FSCK_PREEN;
+	return !s->json && !s->quiet && f->opts.mode != FSCK_PREEN;
 }
 
-void fsck_heading(struct fsck *f, const char *text)
+void say_heading(void *arg, const struct fsck *f, const char *text)
 {
-	if (!has_headings(f) || (f->round && !f->opts.verbose))
+	struct say *s = arg;
+
+	if (!has_headings(s, f) || (f->round && !s->verbose))
 		return;
-	fsck_progress_wipe(f);
+	say_wipe(s);
 	puts(text);
 	fflush(stdout);
 }
 
 /* "Memory used: ..., time: real/user/system" since `began`. */
-static void print_times(struct fsck *f, const char *what, double began)
+static void print_times(struct say *s, const char *what, double began)
 {
 	struct rusage used;
 
-	if (f->opts.json || getrusage(RUSAGE_SELF, &used))
+	if (s->json || getrusage(RUSAGE_SELF, &used))
 		return;
-	fsck_progress_wipe(f);
+	say_wipe(s);
 	printf("%s: Memory used: %s, time: %5.2f/%5.2f/%5.2f\n", what,
 	       cli_size((uint64_t)used.ru_maxrss * 1024).s, cli_clock() - began,
 	       (double)used.ru_utime.tv_sec + (double)used.ru_utime.tv_usec / 1e6,
 	       (double)used.ru_stime.tv_sec + (double)used.ru_stime.tv_usec / 1e6);
 }
 
-static void end_pass(struct fsck *f)
+static bool end_pass(struct say *s, const struct fsck *f)
 {
-	struct fsck_progress *p = &f->progress;
+	struct say_progress *p = &s->progress;
+	bool canceled = false;
 	char name[16];
 
 	if (!p->pass)
-		return;
+		return false;
 	if (p->reported < PER_MILLE)
-		fsck_progress(f, 1, 1);
+		canceled = say_progress(s, f, 1, 1);
 	snprintf(name, sizeof(name), "Pass %u", p->pass);
-	if (f->opts.times > 1)
-		print_times(f, name, p->pass_began);
+	if (s->times > 1)
+		print_times(s, name, p->pass_began);
+	return canceled;
 }
 
-void fsck_pass(struct fsck *f, unsigned pass)
+bool say_pass(void *arg, const struct fsck *f, unsigned pass)
 {
 	static const char *const headings[FSCK_PASSES + 1] = {
 		[1] = "Pass 1: Checking inodes, blocks, and sizes",
@@ -236,30 +244,31 @@ void fsck_pass(struct fsck *f, unsigned pass)
 		[4] = "Pass 4: Checking reference counts",
 		[5] = "Pass 5: Checking group summary information",
 	};
-	struct fsck_progress *p = &f->progress;
+	struct say *s = arg;
+	struct say_progress *p = &s->progress;
+	const bool canceled = end_pass(s, f);
 	char round[48];
 
-	if (p->pass == pass)
-		return;
-	end_pass(f);
 	p->pass = pass;
 	p->pass_began = cli_clock();
 	p->reported = 0;
 	if (pass == 1 && f->round) {
 		snprintf(round, sizeof(round), "Checking again (round %u)", f->round + 1);
-		fsck_heading(f, round);
+		say_heading(s, f, round);
 	}
-	if (pass && !f->stop)
-		fsck_heading(f, headings[pass]);
-	if (pass)
-		fsck_progress(f, 0, 1);
+	if (pass && !f->stop && !canceled)
+		say_heading(s, f, headings[pass]);
+	return canceled;
 }
 
-void fsck_pass_end(struct fsck *f)
+bool say_pass_end(void *arg, const struct fsck *f)
 {
-	end_pass(f);
-	fsck_progress_wipe(f);
-	f->progress.pass = 0;
-	if (f->opts.times)
-		print_times(f, fsck_name(f), f->progress.began);
+	struct say *s = arg;
+	const bool canceled = end_pass(s, f);
+
+	say_wipe(s);
+	s->progress.pass = 0;
+	if (s->times)
+		print_times(s, fsck_name(f), s->progress.began);
+	return canceled;
 }

@@ -13,7 +13,7 @@
 
 #include "cli/env.h"
 
-#include "report/report.h"
+#include "say/say.h"
 
 enum { CTRL_C = 3, CTRL_D = 4 };
 
@@ -48,7 +48,7 @@ static enum fsck_answer read_answer(void)
 	}
 }
 
-enum fsck_answer fsck_ask(const char *question)
+enum fsck_answer say_ask(const char *question)
 {
 	static const char *const said[] = {
 		[FSCK_ANSWER_NO] = "no",

@@ -6,76 +6,79 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "cli/term.h"
 #include "plan/parse.h"
 
-#include "tool.h"
+#include "check/check.h"
 
-typedef int extended_setter(struct fsck_args *args, const char *value);
+typedef int extended_setter(struct fsck_opts *o, const char *value, struct xw_diag *diag);
 
-static int set_offset(struct fsck_args *args, const char *value)
+static int set_offset(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
-	if (value && !xw_parse_u64(value, &args->opts.offset))
+	if (value && !xw_parse_u64(value, &o->offset))
 		return 0;
-	cli_line_failf(&args->line, "-E offset=%s: must be a number of bytes", value ? value : "");
+	(void)xw_fail(diag, XW_ERR_USAGE, "-E offset=%s: must be a number of bytes",
+		      value ? value : "");
 	return FSCK_EXIT_USAGE;
 }
 
-static int set_itree(struct fsck_args *args, const char *value)
+static int set_itree(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
 	if (value && !strcmp(value, "build"))
-		args->opts.itree = FSCK_ITREE_BUILD;
+		o->itree = FSCK_ITREE_BUILD;
 	else if (value && !strcmp(value, "drop"))
-		args->opts.itree = FSCK_ITREE_DROP;
+		o->itree = FSCK_ITREE_DROP;
 	else {
-		cli_line_failf(&args->line, "-E itree=%s: must be build or drop",
-			       value ? value : "");
+		(void)xw_fail(diag, XW_ERR_USAGE, "-E itree=%s: must be build or drop",
+			      value ? value : "");
 		return FSCK_EXIT_USAGE;
 	}
 	return 0;
 }
 
-static int set_readahead(struct fsck_args *args, const char *value)
+static int set_readahead(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
 	uint64_t n;
 
-	(void)args; /* tables are always read in large runs */
+	(void)o; /* tables are always read in large runs */
 	if (value && !xw_parse_u64(value, &n))
 		return 0;
-	cli_line_failf(&args->line, "-E readahead_kb=%s: must be a number of KiB",
-		       value ? value : "");
+	(void)xw_fail(diag, XW_ERR_USAGE, "-E readahead_kb=%s: must be a number of KiB",
+		      value ? value : "");
 	return FSCK_EXIT_USAGE;
 }
 
 /* Both versions are read, as the magic number says; version 2 is written. */
-static int set_ea_ver(struct fsck_args *args, const char *value)
+static int set_ea_ver(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
-	(void)args;
+	(void)o;
 	if (value && (!strcmp(value, "1") || !strcmp(value, "2")))
 		return 0;
-	cli_line_failf(&args->line, "-E ea_ver=%s: must be 1 or 2", value ? value : "");
+	(void)xw_fail(diag, XW_ERR_USAGE, "-E ea_ver=%s: must be 1 or 2", value ? value : "");
 	return FSCK_EXIT_USAGE;
 }
 
 /* Options for behavior that is the default. */
-static int set_nothing(struct fsck_args *args, const char *value)
+static int set_nothing(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
-	(void)args;
+	(void)o;
 	(void)value;
+	(void)diag;
 	return 0;
 }
 
-static int set_no_optimize(struct fsck_args *args, const char *value)
+static int set_no_optimize(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
 	(void)value;
-	args->opts.optimize_extents = false;
+	(void)diag;
+	o->optimize_extents = false;
 	return 0;
 }
 
-static int set_no_discard(struct fsck_args *args, const char *value)
+static int set_no_discard(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
 	(void)value;
-	args->opts.discard = false;
+	(void)diag;
+	o->discard = false;
 	return 0;
 }
 
@@ -108,7 +111,7 @@ static const struct extended {
 };
 #undef FLAG
 
-static int set_one(struct fsck_args *args, char *word)
+static int set_one(struct fsck_opts *o, char *word, struct xw_diag *diag)
 {
 	char *const value = strchr(word, '=');
 
@@ -120,36 +123,38 @@ static int set_one(struct fsck_args *args, char *word)
 		if (strcmp(e->word, word) != 0)
 			continue;
 		if (e->set)
-			return e->set(args, value ? value + 1 : NULL);
+			return e->set(o, value ? value + 1 : NULL, diag);
 		if (value) {
-			cli_line_failf(&args->line, "-E %s takes no value", word);
+			(void)xw_fail(diag, XW_ERR_USAGE, "-E %s takes no value", word);
 			return FSCK_EXIT_USAGE;
 		}
-		*(bool *)((char *)&args->opts + e->flag) = true;
+		*(bool *)((char *)o + e->flag) = true;
 		return 0;
 	}
-	cli_line_failf(&args->line, "unknown extended option '%s'", word);
-	cli_hint("known are bmap2extent, check_encoding, [no]discard, ea_ver=1|2, fixes_only, "
-		 "fragcheck, [no_]inode_count_fullmap, itree=build|drop, journal_only, "
-		 "[no_]optimize_extents, offset=BYTES, readahead_kb=KIB, share_xattrs, "
-		 "unshare_blocks");
+	o->refused_word = true;
+	(void)xw_fail(diag, XW_ERR_USAGE, "unknown extended option '%s'", word);
 	return FSCK_EXIT_USAGE;
 }
 
-int fsck_args_extended(struct fsck_args *args, const char *list)
+const char fsck_extended_words[] =
+	"bmap2extent, check_encoding, [no]discard, ea_ver=1|2, fixes_only, fragcheck, "
+	"[no_]inode_count_fullmap, itree=build|drop, journal_only, [no_]optimize_extents, "
+	"offset=BYTES, readahead_kb=KIB, share_xattrs, unshare_blocks";
+
+int fsck_opts_extended(struct fsck_opts *o, const char *list, struct xw_diag *diag)
 {
 	char *const copy = strdup(list);
 	char *rest = copy;
 	int status = 0;
 
 	if (!copy) {
-		cli_line_failf(&args->line, "out of memory reading the command line");
+		(void)xw_fail(diag, XW_ERR_NOMEM, "out of memory reading the command line");
 		return FSCK_EXIT_ERROR;
 	}
 	while (rest && !status) {
 		char *const word = strsep(&rest, ",");
 
-		status = *word ? set_one(args, word) : 0;
+		status = *word ? set_one(o, word, diag) : 0;
 	}
 	free(copy);
 	return status;

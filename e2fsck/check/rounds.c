@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "phases/phases.h"
-#include "tool.h"
+#include "check/check.h"
 
 enum { ROUNDS_MAX = 8 };
 

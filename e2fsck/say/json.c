@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-#include "report/report.h"
+#include "say/say.h"
 
 static void print_line(struct xw_json *j)
 {
@@ -34,10 +34,22 @@ static const char *severity_name(enum fsck_severity severity)
 	return names[severity];
 }
 
-void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, bool follows,
-		       const char *done)
+static const char *done_name(enum fsck_done done)
 {
-	const struct fsck_row *row = fsck_row(a->id);
+	static const char *const names[] = {
+		[FSCK_DONE_REPAIRED] = "repaired", [FSCK_DONE_ACCEPTED] = "accepted",
+		[FSCK_DONE_DECLINED] = "declined", [FSCK_DONE_REPORTED] = "reported",
+		[FSCK_DONE_ENDED] = "ended",
+	};
+
+	return names[done];
+}
+
+void say_json_finding(const struct fsck *f, const struct fsck_told *t)
+{
+	const struct fsck_about *const a = t->about;
+	const struct fsck_row *const row = t->row;
+	const char *const done = done_name(t->done);
 	char *const text = fsck_text_made(a);
 	struct xw_json j = {0};
 
@@ -59,7 +71,7 @@ void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, bool fo
 	if (row->offer)
 		xw_json_str(&j, "offer", row->offer, strlen(row->offer));
 	xw_json_u64(&j, "round", f->round + 1);
-	if (follows)
+	if (t->follows)
 		xw_json_bool(&j, "follows", true);
 	xw_json_str(&j, "done", done, strlen(done));
 	xw_json_end(&j, '}');
@@ -67,29 +79,10 @@ void fsck_json_finding(const struct fsck *f, const struct fsck_about *a, bool fo
 	free(text);
 }
 
-void fsck_json_end(const struct fsck *f, const char *error, int status)
+void say_json_end(const struct fsck *f, const struct fsck_outcome *o)
 {
-	const struct fsck_findings *all = &f->findings;
-	const bool failed = status & FSCK_EXIT_ERROR || all->ended || all->canceled;
 	struct xw_json j = {0};
 
-	xw_json_object(&j, NULL);
-	xw_json_str(&j, "image", f->opts.image, strlen(f->opts.image));
-	if (error)
-		xw_json_str(&j, "error", error, strlen(error));
-	xw_json_bool(&j, "clean", !error && !all->left && !all->ended && !all->canceled);
-	xw_json_bool(&j, "modified",
-		     f->replayed_there || (all->modified && !failed && f->opts.mode != FSCK_NO));
-	xw_json_u64(&j, "found", all->found);
-	/* Repairs that were not written do not count. */
-	xw_json_u64(&j, "repaired", failed ? 0 : all->fixed);
-	xw_json_u64(&j, "left", all->left + (failed ? all->fixed : 0));
-	xw_json_u64(&j, "later", all->followed);
-	xw_json_u64(&j, "notes", all->notes);
-	xw_json_u64(&j, "rounds", f->round + 1);
-	xw_json_u64(&j, "exit_status", (uint64_t)status);
-	if (f->steps.space.requests) /* repairs have taken blocks */
-		xw_space_stats_json(&f->steps.space, &j, "mballoc");
-	xw_json_end(&j, '}');
+	fsck_json(f, o, &j);
 	print_line(&j);
 }

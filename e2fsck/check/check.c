@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/* A check from opening to closing, and what the exit status says of it. */
+#include "config.h"
+
+#include "session/recover.h"
+
+#include "open/open.h"
+#include "phases/phases.h"
+#include "check/check.h"
+
+/*
+ * With the feature read-only a filesystem is repaired, but nothing else: options that rewrite what
+ * is no damage are skipped.
+ */
+static void skip_rewriting(struct fsck *f)
+{
+	struct fsck_opts *o = &f->opts;
+	const struct {
+		const char *option;
+		bool *flag;
+	} rows[] = {
+		{"-D", &o->optimize_dirs},
+		{"-E bmap2extent", &o->bmap2extent},
+		{"-E optimize_extents", &o->optimize_extents},
+		{"-E unshare_blocks", &o->unshare_blocks},
+		{"-E share_xattrs", &o->share_xattrs},
+	};
+
+	if (!(f->img->sb.feature_ro_compat & XW_RO_READONLY))
+		return;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		if (!*rows[i].flag)
+			continue;
+		xw_log(&f->diag, XW_LOG_WARN,
+		       "%s: has the feature read-only: %s is skipped; xw-tune -O ^read-only "
+		       "clears it",
+		       fsck_name(f), rows[i].option);
+		*rows[i].flag = false;
+	}
+	if (o->itree == FSCK_ITREE_KEEP)
+		return;
+	xw_log(&f->diag, XW_LOG_WARN,
+	       "%s: has the feature read-only: -E itree is skipped; xw-tune -O ^read-only "
+	       "clears it",
+	       fsck_name(f));
+	o->itree = FSCK_ITREE_KEEP;
+}
+
+/*
+ * Without a terminal, and without an option that answers the questions, nothing is checked, as in
+ * e2fsck. Completing an interrupted change needs no answer.
+ */
+static int need_terminal(struct fsck *f)
+{
+	return xw_fail(&f->diag, XW_ERR_USAGE, "need terminal for interactive repairs");
+}
+
+/* Can a pending change be completed? Looks in memory. */
+static bool can_complete(const struct fsck *f)
+{
+	const struct fsck_opts *o = &f->opts;
+	struct xw_recover_info info = {0};
+	struct xw_dev *dev = NULL;
+	struct xw_diag diag = {0};
+
+	if (xw_recover_open(o->image, o->redo_file ? o->redo_file : o->redo_dir, o->offset,
+			    XW_RECOVER_RDONLY | XW_RECOVER_FORCE, &diag, &dev, &info))
+		return false;
+	xw_dev_close(dev);
+	return info.redo_applied;
+}
+
+/* Everything between opening and closing. */
+static int check(struct fsck *f, struct fsck_outcome *o)
+{
+	int rc = 0;
+
+	if (!f->img || f->stop)
+		return 0;
+	skip_rewriting(f);
+	f->findings.modified = f->changed;
+	o->skipped = f->opts.journal_only;
+	if (!o->skipped && !f->opts.force && !f->findings.found)
+		rc = fsck_settle_clean(f, &o->skipped);
+	if (o->skipped) {
+		f->findings.modified = f->changed;
+		f->full = false; /* no check, so its time is not set */
+	} else if (!rc && f->opts.no_terminal) {
+		rc = need_terminal(f);
+	} else if (!rc) {
+		if (!f->opts.force)
+			fsck_forced(f);
+		rc = fsck_find_bad(f);
+		if (!rc && !f->stop)
+			rc = fsck_run(f);
+		fsck_pass_end(f);
+	}
+	if (!rc && !o->skipped)
+		rc = fsck_last_look(f);
+	fsck_summary_take(f, &o->summary);
+	return rc;
+}
+
+static int exit_status(const struct fsck *f, const struct fsck_outcome *o)
+{
+	const struct fsck_findings *all = &f->findings;
+	const bool any = all->found || all->followed;
+	const int rc = all->canceled ? 0 : o->rc;
+	/* as e2fsck when asked "Abort?", or when a feature is unknown */
+	const bool aborted = rc == XW_ERR_TRUNCATED || rc == XW_ERR_UNSUPPORTED;
+	int status = 0;
+
+	if (all->canceled)
+		return FSCK_EXIT_CANCELED;
+	if (rc && !all->ended) /* with -p a question ends the check, which is no failure */
+		status |= FSCK_EXIT_ERROR;
+	if (all->reboot)
+		status |= FSCK_EXIT_REBOOT;
+	if (f->checked_elsewhere) /* as e2fsck; of a mount it says only that it failed */
+		status |= FSCK_EXIT_LEFT;
+	if (!aborted && (all->left || all->ended || (any && !o->committed && !o->skipped)))
+		status |= FSCK_EXIT_LEFT;
+	if (o->committed && all->modified && (all->recounted || fsck_repaired(all)))
+		status |= FSCK_EXIT_FIXED;
+	if (o->committed && o->recounted && !o->skipped)
+		status |= FSCK_EXIT_FIXED;
+	if (o->root_completed) /* as after the repair that was interrupted */
+		status |= FSCK_EXIT_FIXED;
+	/* It is marked clean now: scripts that e2fsck has taught take that for a repair. */
+	if (o->committed && f->was_dirty && !o->skipped)
+		status |= FSCK_EXIT_FIXED;
+	/* as e2fsck, whatever is repaired beside what is left */
+	return status & FSCK_EXIT_LEFT ? status & ~FSCK_EXIT_FIXED : status;
+}
+
+/* An interrupted change that was there when the image was opened. */
+static void note_recovered(const struct fsck *f, struct fsck_outcome *o, bool root)
+{
+	const struct xw_recover_info *info = f->edit ? xw_edit_recovered(f->edit) : NULL;
+
+	if (!info)
+		return;
+	o->recounted = info->journal.recounted;
+	o->pending = info->redo_applied && f->opts.mode == FSCK_NO;
+	o->completed = info->redo_applied && !o->pending;
+	o->root_completed = root && o->completed;
+}
+
+void fsck_check(struct fsck *f, struct fsck_outcome *o)
+{
+	bool root = false;
+	int rc, closed;
+
+	rc = f->opts.no_terminal && !can_complete(f) ? need_terminal(f) : 0;
+	if (!rc)
+		rc = fsck_check_mounted(f, &root);
+	fsck_drop_caches(f);
+	if (!rc)
+		rc = fsck_open(f);
+	if (!rc)
+		rc = check(f, o);
+	if (f->dev && (!rc || rc == XW_ERR_IO) && fsck_check_readable(f))
+		rc = XW_ERR_IO;
+	if (fsck_is_ended(f))
+		f->findings.canceled = true;
+	note_recovered(f, o, root);
+	o->committed = !rc && !f->stop && !f->findings.canceled && f->opts.mode != FSCK_NO;
+	f->findings.modified |= f->findings.fixed > 0; /* includes repairs made by opening alone */
+	closed = fsck_close(f, o->committed);
+	if (closed)
+		o->committed = false;
+	f->findings.reboot = o->root_completed || (root && o->committed && f->findings.modified);
+	o->rc = rc ? rc : closed;
+	if (o->rc && fsck_is_ended(f) && !f->undecided)
+		f->findings.canceled = true;
+	o->status = exit_status(f, o);
+}
+
+const char *fsck_why(const struct fsck *f, const struct fsck_outcome *o)
+{
+	if (!o->rc)
+		return NULL;
+	return f->diag.code ? f->diag.text : xw_err_text(o->rc);
+}
+
+void fsck_end(struct fsck *f)
+{
+	fsck_findings_free(f);
+	xw_vec_free(&f->bad);
+}

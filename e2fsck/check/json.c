@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+/* The result of a check as one JSON object. */
+#include "config.h"
+
+#include <string.h>
+
+#include "check/check.h"
+
+struct fsck_tally fsck_tally(const struct fsck *f, const struct fsck_outcome *o)
+{
+	const struct fsck_findings *all = &f->findings;
+	const bool failed = o->status & FSCK_EXIT_ERROR || all->ended || all->canceled;
+
+	return (struct fsck_tally){
+		.clean = !o->rc && !all->left && !all->ended && !all->canceled,
+		.modified =
+			f->replayed_there || (all->modified && !failed && f->opts.mode != FSCK_NO),
+		.found = all->found,
+		/* Repairs that were not written do not count. */
+		.repaired = failed ? 0 : all->fixed,
+		.left = all->left + (failed ? all->fixed : 0),
+		.later = all->followed,
+		.notes = all->notes,
+		.rounds = f->round + 1,
+	};
+}
+
+void fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_json *j)
+{
+	const struct fsck_tally t = fsck_tally(f, o);
+	const char *const error = fsck_why(f, o);
+
+	xw_json_object(j, NULL);
+	xw_json_str(j, "image", f->opts.image, strlen(f->opts.image));
+	if (error)
+		xw_json_str(j, "error", error, strlen(error));
+	xw_json_bool(j, "clean", t.clean);
+	xw_json_bool(j, "modified", t.modified);
+	xw_json_u64(j, "found", t.found);
+	xw_json_u64(j, "repaired", t.repaired);
+	xw_json_u64(j, "left", t.left);
+	xw_json_u64(j, "later", t.later);
+	xw_json_u64(j, "notes", t.notes);
+	xw_json_u64(j, "rounds", t.rounds);
+	xw_json_u64(j, "exit_status", (uint64_t)o->status);
+	if (f->steps.space.requests) /* repairs have taken blocks */
+		xw_space_stats_json(&f->steps.space, j, "mballoc");
+	xw_json_end(j, '}');
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+/* Counts of the filesystem, taken before the image is closed. */
+#include "config.h"
+
+#include "check/check.h"
+
+/*
+ * Linux keeps the free counts of the superblock up to date on unmount only: those of a journal that
+ * was replayed in memory alone are in the descriptors. Without a check nobody has added them up.
+ */
+static void count_replayed(struct fsck *f)
+{
+	uint64_t clusters = 0, inodes = 0;
+	struct xw_group_desc gd;
+
+	if (f->opts.mode != FSCK_NO || !f->replayed || f->owners.claims)
+		return;
+	for (uint64_t g = 0; g < xw_image_groups_here(f->img); g++) {
+		if (xw_image_group(f->img, g, &gd)) {
+			xw_diag_clear(&f->diag);
+			return;
+		}
+		clusters += gd.free_blocks;
+		inodes += gd.free_inodes;
+	}
+	f->counts.free_known = true;
+	f->counts.free_blocks = clusters << xw_image_cluster_bits(f->img);
+	f->counts.free_inodes = inodes;
+}
+
+void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
+{
+	const struct xw_super *sb;
+	uint64_t free_inodes, free_blocks;
+	bool counted;
+
+	*s = (struct fsck_summary){0};
+	if (!f->img)
+		return;
+	count_replayed(f);
+	sb = &f->img->sb;
+	s->counts = f->counts;
+	s->inodes_count = sb->inodes_count;
+	s->blocks_count = sb->blocks_count;
+	s->block_size = f->img->block_size;
+	counted = f->opts.mode == FSCK_NO && f->counts.free_known;
+	free_inodes = counted ? f->counts.free_inodes : sb->free_inodes_count;
+	free_blocks = counted ? f->counts.free_blocks : sb->free_blocks_count;
+	s->inodes = sb->inodes_count - XW_MIN(free_inodes, sb->inodes_count);
+	s->blocks = sb->blocks_count - XW_MIN(free_blocks, sb->blocks_count);
+	if (sb->max_mnt_count > 0 && sb->mnt_count < (unsigned)sb->max_mnt_count)
+		s->mounts_left = (unsigned)sb->max_mnt_count - sb->mnt_count;
+	s->valid = true;
+}

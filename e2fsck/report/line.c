@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+/* Lines that are no findings. */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "report/report.h"
+
+void fsck_line(struct fsck *f, enum fsck_line kind, const char *fmt, ...)
+{
+	char line[sizeof(f->diag.text)];
+	va_list ap;
+
+	if (!f->to || !f->to->line)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	f->to->line(f->to_arg, f, kind, line);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A finding on standard output, with what becomes of it. Nobody who has said yes to everything is
+ * told of what follows from repairs, but with -v.
+ */
+#include "config.h"
+
+#include "say/say.h"
+
+/* The message, without the action taken. */
+static void put_text(struct say *s, const struct fsck *f, const struct fsck_about *a)
+{
+	say_wipe(s);
+	if (f->opts.mode == FSCK_PREEN)
+		printf("%s: ", fsck_name(f));
+	fsck_text(stdout, fsck_row(a->id)->text, a);
+}
+
+/* Is it shown to the user? Notes that -p repairs silently are shown only with -v. */
+static bool is_told(const struct say *s, const struct fsck *f, const struct fsck_told *t)
+{
+	if (s->verbose)
+		return true;
+	if (t->row->preen == FSCK_P_QUIET &&
+	    (t->row->severity == FSCK_NOTE || f->opts.mode == FSCK_PREEN))
+		return false;
+	return !t->follows || f->opts.mode == FSCK_NO;
+}
+
+static bool is_power_of_ten(uint64_t n)
+{
+	while (n % 10 == 0)
+		n /= 10;
+	return n == 1;
+}
+
+/* Of a kind that is found very often a line for each power of ten stands for the rest. */
+static bool is_shown(struct say *s, const struct fsck *f, const struct fsck_told *t)
+{
+	uint64_t n;
+
+	if (!is_told(s, f, t))
+		return false;
+	n = ++s->told[t->about->id];
+	if (s->verbose || n < SAY_MAX)
+		return true;
+	if (!is_power_of_ten(n))
+		return false;
+	say_wipe(s);
+	if (n == SAY_MAX)
+		printf("%s: %llu times so far; more of these are counted, not shown (-v shows "
+		       "all)\n\n",
+		       t->row->name, (unsigned long long)n);
+	else
+		printf("%s: %llu times so far\n\n", t->row->name, (unsigned long long)n);
+	return false;
+}
+
+void say_counted(const struct say *s)
+{
+	for (int id = 0; id < FSCK_IDS && !s->verbose; id++)
+		if (s->told[id] >= SAY_MAX)
+			printf("%s: %llu times\n", fsck_row((enum fsck_id)id)->name,
+			       (unsigned long long)s->told[id]);
+}
+
+static void say_ended(struct say *s, const struct fsck *f, const struct fsck_told *t)
+{
+	put_text(s, f, t->about);
+	printf(".\n");
+	fflush(stdout);
+	/* word for word e2fsck's, as scripts that watch a boot look for it */
+	fprintf(stderr,
+		"\n\n%s: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.\n"
+		"\t(i.e., without -a or -p options)\n",
+		fsck_name(f));
+}
+
+static void say_text(struct say *s, const struct fsck *f, const struct fsck_told *t)
+{
+	const char *const offer = t->row->offer;
+
+	if (!is_shown(s, f, t))
+		return;
+	put_text(s, f, t->about);
+	if (!offer)
+		printf(".\n");
+	else if (!t->repaired)
+		printf(".  %s? no\n\n", offer);
+	else if (f->opts.mode == FSCK_PREEN)
+		printf(".  %s.\n", fsck_done_word(offer));
+	else
+		printf(".  %s? yes\n\n", offer);
+}
+
+void say_finding(void *arg, const struct fsck *f, const struct fsck_told *t)
+{
+	struct say *s = arg;
+
+	if (s->json)
+		say_json_finding(f, t);
+	else if (t->done == FSCK_DONE_ENDED)
+		say_ended(s, f, t);
+	else if (!t->asked)
+		say_text(s, f, t);
+}
+
+enum fsck_answer say_question(void *arg, const struct fsck *f, const struct fsck_about *a)
+{
+	char question[64];
+
+	put_text(arg, f, a);
+	snprintf(question, sizeof(question), ".  %s<y>? ", fsck_row(a->id)->offer);
+	return say_ask(question);
+}
