@@ -29,6 +29,7 @@ void fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_jso
 {
 	const struct fsck_tally t = fsck_tally(f, o);
 	const char *const error = fsck_why(f, o);
+	const char *const pending = o->completed ? "completed" : o->pending ? "shown" : NULL;
 
 	xw_json_object(j, NULL);
 	xw_json_str(j, "image", f->opts.image, strlen(f->opts.image));
@@ -36,6 +37,8 @@ void fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_jso
 		xw_json_str(j, "error", error, strlen(error));
 	xw_json_bool(j, "clean", t.clean);
 	xw_json_bool(j, "modified", t.modified);
+	if (pending)
+		xw_json_str(j, "pending", pending, strlen(pending));
 	xw_json_u64(j, "found", t.found);
 	xw_json_u64(j, "repaired", t.repaired);
 	xw_json_u64(j, "left", t.left);

@@ -21,6 +21,13 @@ interrupted() {
 }
 interrupted 12
 cp img half
+fits_schema() { # DESC: what xw-fsck --json has just printed
+	if command -v python3 >/dev/null && [ -e "$XW_SRC/build-aux/json-check" ]; then
+		is "$1" python3 "$XW_SRC/build-aux/json-check" "$XW_SRC/lib/api/schema/xw-fsck.json" .out
+	else
+		skip "$1" "no python3"
+	fi
+}
 
 # Tools that read.
 is "Linux and e2fsprogs refuse it: bit 30 of feature_incompat" test $(($(od -An -tu1 -j1123 -N1 half) & 64)) != 0
@@ -70,6 +77,9 @@ if command -v python3 >/dev/null; then
 else
 	skip "JSON" "python3 is not installed" 28
 fi
+run_tool "$BIN/xw-fsck" /dev/null -fn --json img
+equal "xw-fsck --json: the last object says so, too" "$RC $(tail -n 1 .out | grep -o '"pending":"[a-z]*"')" '0 "pending":"shown"'
+fits_schema "  which fits the schema"
 for call in "xw-dump -q" "xw-tune -q -l" "xw-export -q -f /dev/null" "xw-fsck -fnq"; do
 	# shellcheck disable=SC2086
 	run_tool "$BIN/${call%% *}" /dev/null ${call#* } img
@@ -102,6 +112,12 @@ xw-tune -f -E clear_pending --json img
 xw-import img d
 xw-debugfs -w -R ls img
 CALLS
+cp half img
+run_tool "$BIN/xw-fsck" /dev/null -fy --json img
+equal "xw-fsck --json: the last object says so, too" "$(tail -n 1 .out | grep -o '"pending":"[a-z]*"')" '"pending":"completed"'
+fits_schema "  which fits the schema"
+run_tool "$BIN/xw-fsck" /dev/null -fn --json img
+equal "  and nothing of it the next time" "$RC $(grep -c pending .out)" "0 0"
 for call in "xw-tune -q -L x img" "xw-fsck -fpq img" "xw-import -q img d"; do
 	cp half img
 	# shellcheck disable=SC2086
@@ -267,4 +283,4 @@ if "${user[@]}" "$BIN/xw-dump" -h "$A" >out 2>&1; then
 else
 	skip "no place for a redo file is known" "another user cannot run the tools" 4
 fi
-done_testing 119
+done_testing 124
