@@ -96,7 +96,9 @@ const struct fsck_row *fsck_row(enum fsck_id id);
  * %% is a percent sign. An unknown placeholder is printed unchanged.
  */
 void fsck_text(FILE *out, const char *text, const struct fsck_about *a);
-/* The same in malloc'd memory; NULL: out of memory. */
+/* The number behind a letter of the text (not s); true: the finding is about it. */
+bool fsck_number(const struct fsck_about *a, char letter, uint64_t *n);
+/* The text of its row in malloc'd memory; NULL: out of memory. */
 char *fsck_text_made(const struct fsck_about *a);
 /* The word that -p prints after a repair: "FIXED", "CLEARED" ... for "Fix", "Clear" ... */
 const char *fsck_done_word(const char *offer);

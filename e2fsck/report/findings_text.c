@@ -65,6 +65,18 @@ static const uint64_t *number(const struct fsck_about *a, char letter, uint64_t 
 	}
 }
 
+/* One that is used in the text, or not zero. */
+bool fsck_number(const struct fsck_about *a, char letter, uint64_t *n)
+{
+	const char place[] = {'%', letter, '\0'};
+	const uint64_t *value = number(a, letter, n);
+
+	if (!value)
+		return false;
+	*n = *value;
+	return *n || strstr(fsck_row(a->id)->text, place);
+}
+
 void fsck_text(FILE *out, const char *text, const struct fsck_about *a)
 {
 	for (const char *s = text; *s; s++) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Passes and progress, as the reporter hears of them. */
+/*
+ * Passes and progress, as the reporter hears of them. The shares of the passes are those of e2fsck:
+ * a script that parses its -C output sees the passes it knows.
+ */
 #include "config.h"
 
 #include "report/report.h"
@@ -50,4 +53,11 @@ void fsck_forced(struct fsck *f)
 {
 	if (f->to && f->to->forced)
 		f->to->forced(f->to_arg, f);
+}
+
+double fsck_share(unsigned pass, double part)
+{
+	static const double ends[FSCK_PASSES + 1] = {0, 70, 90, 92, 95, 100};
+
+	return pass ? ends[pass - 1] + (ends[pass] - ends[pass - 1]) * part : 0;
 }

@@ -17,13 +17,11 @@ static void print_line(struct xw_json *j)
 	xw_json_free(j);
 }
 
-/* A member that is used in the text, or not zero. */
-static void put_number(struct xw_json *j, const char *key, const char *text, char letter,
-		       uint64_t n)
+static void put_number(struct xw_json *j, const char *key, const struct fsck_about *a, char letter)
 {
-	const char place[] = {'%', letter, '\0'};
+	uint64_t n;
 
-	if (n || strstr(text, place))
+	if (fsck_number(a, letter, &n))
 		xw_json_u64(j, key, n);
 }
 
@@ -57,13 +55,13 @@ void say_json_finding(const struct fsck *f, const struct fsck_told *t)
 	xw_json_str(&j, "id", row->name, strlen(row->name));
 	xw_json_str(&j, "severity", severity_name(row->severity),
 		    strlen(severity_name(row->severity)));
-	put_number(&j, "inode", row->text, 'i', a->ino);
-	put_number(&j, "directory", row->text, 'd', a->dir);
-	put_number(&j, "group", row->text, 'g', a->group);
-	put_number(&j, "block", row->text, 'b', a->blk);
-	put_number(&j, "logical_block", row->text, 'l', a->lblk);
-	put_number(&j, "number", row->text, 'n', a->num);
-	put_number(&j, "number2", row->text, 'm', a->num2);
+	put_number(&j, "inode", a, 'i');
+	put_number(&j, "directory", a, 'd');
+	put_number(&j, "group", a, 'g');
+	put_number(&j, "block", a, 'b');
+	put_number(&j, "logical_block", a, 'l');
+	put_number(&j, "number", a, 'n');
+	put_number(&j, "number2", a, 'm');
 	if (a->name)
 		xw_json_str(&j, "name", a->name, a->name_len ? a->name_len : strlen(a->name));
 	if (text)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The shares of the passes in the bar are those of e2fsck: a script that parses its -C output sees
- * the passes it knows.
- */
+/* Headings and progress of passes. */
 #include "config.h"
 
 #include <errno.h>
@@ -105,17 +102,10 @@ void say_wipe(struct say *s)
 	p->drawn = false;
 }
 
-static double share_done(unsigned pass, double part)
-{
-	static const double ends[FSCK_PASSES + 1] = {0, 70, 90, 92, 95, 100};
-
-	return pass ? ends[pass - 1] + (ends[pass] - ends[pass - 1]) * part : 0;
-}
-
 static void draw_bar(struct say *s, const struct fsck *f, double part)
 {
 	struct say_progress *p = &s->progress;
-	const double now = cli_clock(), percent = share_done(p->pass, part);
+	const double now = cli_clock(), percent = fsck_share(p->pass, part);
 	struct winsize ws;
 	int width = 80, fill;
 	char bar[BAR_MAX + 1];

@@ -266,6 +266,97 @@ const struct xw_export_result *xw_export_result(const struct xw_export *x);
 const char *xw_export_json(struct xw_export *x);
 const char *xw_export_error(const struct xw_export *x);
 
+/* ---- checking and repairing an image ---- */
+
+struct xw_check;
+
+/* Exit status of xw-fsck(8), the sum of these. */
+#define XW_CHECK_REPAIRED 1
+#define XW_CHECK_REBOOT 2 /* the root filesystem was changed while it is mounted */
+#define XW_CHECK_LEFT 4 /* errors are left */
+#define XW_CHECK_FAILED 8 /* the check was not completed, and nothing was repaired */
+#define XW_CHECK_USAGE 16
+#define XW_CHECK_CANCELED 32
+
+/* A note repairs no damage (an index is rebuilt, a count follows), and does not count as found. */
+enum xw_finding_severity { XW_FINDING_NOTE, XW_FINDING_MINOR, XW_FINDING_ERROR, XW_FINDING_FATAL };
+
+struct xw_finding {
+	const char *id; /* "inode-dtime-set": permanent, xw-fsck(8) lists them all; a constant */
+	enum xw_finding_severity severity;
+	const char *text; /* one line; valid during the call */
+	/* what it is about: numbers of inodes, groups and blocks; -1: not about one */
+	int64_t inode, directory, group, block, logical_block;
+	/*
+	 * It is repaired by this run: if that is completed, and with "-p", unless a later finding
+	 * needs an administrator.
+	 */
+	int repaired;
+	int follows; /* it follows from a repair; the image did not come with it */
+	uint64_t round; /* how often everything was checked by then, from 1 */
+};
+typedef void xw_finding_cb(void *arg, const struct xw_finding *f);
+
+struct xw_check_result {
+	int status; /* the exit status that xw-fsck would have: XW_CHECK_* */
+	int clean; /* no error is left */
+	int modified; /* the image was written to */
+	int reboot; /* the system should be rebooted: XW_CHECK_REBOOT */
+	int skipped; /* it is marked clean, and was not checked ("-f" checks it nevertheless) */
+	/* an interrupted change is pending: the image was checked as if it were complete ("-n") */
+	int pending;
+	int completed; /* an interrupted change was completed first */
+	/* errors that the image came with, without notes: all of them, repaired, and left */
+	uint64_t found, repaired, left;
+	uint64_t later; /* that followed from repairs */
+	uint64_t notes;
+	uint64_t rounds; /* how often everything was checked */
+	/* of the filesystem; blocks are of block_size bytes. 0 if it could not be opened */
+	uint64_t block_size, blocks, used_blocks, inodes, used_inodes;
+	/* of all inodes in use, as xw-fsck -v prints them; 0 if it was skipped */
+	uint64_t regular_files, directories, symlinks, specials, hardlinks;
+	uint64_t fragmented_files, fragmented_directories; /* not contiguous */
+	uint64_t warnings;
+	double seconds;
+};
+
+int xw_check_new(struct xw_check **out);
+void xw_check_free(struct xw_check *c);
+/*
+ * Set one option by its name on the command line of xw-fsck(8): "-y" NULL, "-f" NULL, "-b" "32768",
+ * "-E" "offset=1048576", "-z" FILE, ...; also "--redo-dir" DIR (for a redo file if there is no room
+ * in the image) and "now" (seconds since 1970, default: the clock). Questions cannot be asked:
+ * without "-p", "-n" and "-y" it is "-n". "-j" has to name an external journal. Options for what
+ * the tool prints (-C, -d, -q, -t, -v, --json) do not exist. XW_E_USAGE names option and value.
+ */
+int xw_check_set(struct xw_check *c, const char *option, const char *value);
+/* XW_INFO: what is done; XW_NOTE: what "-E" "fragcheck" finds, and a pending change. */
+void xw_check_on_log(struct xw_check *c, xw_log_cb *cb, void *arg);
+/*
+ * Called at the start of each pass and a few times a second. phase is "bad blocks" or "pass 1" to
+ * "pass 5", as e2fsck(8) numbers them; done and total are of the first round over everything, not
+ * in bytes. Non-zero cancels the run: nothing is repaired.
+ */
+void xw_check_on_progress(struct xw_check *c, xw_progress_cb *cb, void *arg);
+/* Called for each finding, on the thread that runs the handle. NULL: nothing is. */
+void xw_check_on_finding(struct xw_check *c, xw_finding_cb *cb, void *arg);
+/*
+ * Check the image at `path`, a file or device. All repairs are written as one change, at the end:
+ * after a failure, or if the process is killed, the image has the old state, or gets the new one
+ * when it is opened next. But a valid journal is replayed first, unless "-n" is set.
+ *
+ * 0: the check is complete, whatever it has found, which the result says. XW_E_USAGE: options
+ * contradict each other; XW_E_BUSY: the image is mounted; XW_E_IO: a block could not be read, or
+ * the run was canceled ("interrupted", XW_CHECK_CANCELED); other codes where nothing can be
+ * checked, such as XW_E_INPUT: this is no ext filesystem. A handle can be run again.
+ */
+int xw_check_run(struct xw_check *c, const char *path);
+/* Valid after each run, also one that failed; owned by the handle. */
+const struct xw_check_result *xw_check_result(const struct xw_check *c);
+/* The same, as the last line of xw-fsck --json; NULL: out of memory, or no run so far. */
+const char *xw_check_json(struct xw_check *c);
+const char *xw_check_error(const struct xw_check *c);
+
 /* ---- changing parameters and features of an existing image ---- */
 
 struct xw_tune;

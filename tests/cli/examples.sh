@@ -3,7 +3,7 @@
 # The programs of tests/examples, which show handles of the library: each does what its first comment says.
 . "$(dirname "$0")/lib.sh"
 export SOURCE_DATE_EPOCH=1700000000
-for name in source_cb tune age; do
+for name in check source_cb tune age; do
 	[ -x "$XW_BUILD/example_$name" ] || { echo "Bail out! $XW_BUILD/example_$name is not there: build the tests first"; exit 1; }
 done
 example() { "$XW_BUILD/example_$1" "${@:2}" >.out 2>.err; }
@@ -28,6 +28,28 @@ equal "what ends early fails" $? 1
 is "  by its name" grep -q '^the archive: ' .err
 is "  and leaves no image" test ! -e img
 
+# The checker: what it prints, its status, and that of what is no image, are those of xw-fsck.
+cp wanted img
+"$BIN/xw-debugfs" -w -R "sif <11> links_count 7" -R "sif /numbers links_count 2" img >.out 2>&1
+cp img hurt
+line='Inode 11 has link count 7, should be 2'
+example check img
+equal "check: errors are left" $? 4
+equal "  which it names" "$(cat .out)" "$line
+Inode 15 has link count 2, should be 1
+2 errors, 2 left"
+is "  and the image is as it was" cmp -s img hurt
+example check -y img
+equal "check -y: repaired" $? 1
+equal "  and said so" "$(head -n 1 .out) $(tail -n 1 .out)" "$line (repaired) 2 errors, 0 left"
+clean img "  the image is clean"
+equal "  and has its contents" "$("$EXPORT" img | cksum)" "$("$EXPORT" wanted | cksum)"
+example check img
+equal "  the next time nothing is found" "$? $(cat .out)" "0 0 errors, 0 left"
+example check a.tar
+equal "check: no filesystem" "$? $(cat .out)" "8 "
+"$BIN/xw-fsck" -fn a.tar >.out 2>wanted.err
+equal "  in the words of xw-fsck" "$(cat .err)" "$(sed 's/^xw-fsck: //;q' wanted.err)"
 # ---- changes: the images and the reports of the tools ----
 mkfs -q -d src img 16M
 cp img wanted && cp img whole
@@ -50,4 +72,4 @@ example age whole 0% 7
 equal "  what is refused fails" $? 1
 is "  by option and value" grep -q 'until util 0%: ' .err
 is "  and the image is what it was" "$BIN/xw-fsck" -fn whole
-done_testing 25
+done_testing 35

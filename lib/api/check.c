@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/* The public handle of a check: options in by name, findings out by a callback, then the result. */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/xw.h"
+#include "base/vec.h"
+#include "check/check.h"
+
+_Static_assert(XW_CHECK_REPAIRED == FSCK_EXIT_FIXED && XW_CHECK_REBOOT == FSCK_EXIT_REBOOT &&
+		       XW_CHECK_LEFT == FSCK_EXIT_LEFT && XW_CHECK_FAILED == FSCK_EXIT_ERROR &&
+		       XW_CHECK_USAGE == FSCK_EXIT_USAGE && XW_CHECK_CANCELED == FSCK_EXIT_CANCELED,
+	       "status");
+_Static_assert(XW_FINDING_NOTE == (int)FSCK_NOTE && XW_FINDING_MINOR == (int)FSCK_MINOR &&
+		       XW_FINDING_ERROR == (int)FSCK_ERROR && XW_FINDING_FATAL == (int)FSCK_FATAL,
+	       "severities");
+
+struct xw_check {
+	struct xw_diag diag;
+	struct fsck_opts opts; /* its strings are in values */
+	XW_VEC(char *) values; /* owned */
+	xw_log_cb *log;
+	void *log_arg;
+	xw_progress_cb *progress;
+	void *progress_arg;
+	xw_finding_cb *finding;
+	void *finding_arg;
+	struct xw_check_result result;
+	struct xw_json json;
+};
+
+/* One run. */
+struct run {
+	struct xw_check *c;
+	pthread_t thread; /* the only one that calls back */
+	struct timespec began, ticked;
+	struct xw_progress last;
+	bool canceled; /* atomic: other threads look at it */
+};
+
+int xw_check_new(struct xw_check **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : XW_ERR_NOMEM;
+}
+
+void xw_check_free(struct xw_check *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->values.n; i++)
+		free(c->values.v[i]);
+	xw_vec_free(&c->values);
+	xw_json_free(&c->json);
+	free(c);
+}
+
+int xw_check_set(struct xw_check *c, const char *option, const char *value)
+{
+	char *own = value ? strdup(value) : NULL;
+	int status;
+
+	xw_diag_clear(&c->diag);
+	if (value && (!own || xw_vec_push(&c->values, own))) {
+		free(own);
+		return xw_fail_nomem(&c->diag, "option");
+	}
+	status = fsck_opts_set(&c->opts, option, own, &c->diag);
+	if (status == XW_ERR_NOTFOUND)
+		return xw_fail(&c->diag, XW_ERR_USAGE, "unknown option %s", option);
+	return status ? c->diag.code : 0;
+}
+
+static void forward_log(void *arg, enum xw_log_level level, const char *line)
+{
+	struct xw_check *c = arg;
+
+	c->log(c->log_arg, (enum xw_severity)level, line);
+}
+
+void xw_check_on_log(struct xw_check *c, xw_log_cb *cb, void *arg)
+{
+	c->log = cb;
+	c->log_arg = arg;
+	c->diag.log = cb ? forward_log : NULL;
+	c->diag.log_arg = c;
+}
+
+void xw_check_on_progress(struct xw_check *c, xw_progress_cb *cb, void *arg)
+{
+	c->progress = cb;
+	c->progress_arg = arg;
+}
+
+void xw_check_on_finding(struct xw_check *c, xw_finding_cb *cb, void *arg)
+{
+	c->finding = cb;
+	c->finding_arg = arg;
+}
+
+/* ---- what the check tells ---- */
+
+static double seconds_since(const struct timespec *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
+}
+
+/* due: whether or not the last call was just before. */
+static bool tick(struct run *r, bool due)
+{
+	if (r->canceled || !r->c->progress || (!due && seconds_since(&r->ticked) < 0.1))
+		return r->canceled;
+	clock_gettime(CLOCK_MONOTONIC, &r->ticked);
+	if (r->c->progress(r->c->progress_arg, &r->last))
+		__atomic_store_n(&r->canceled, true, __ATOMIC_RELAXED);
+	return r->canceled;
+}
+
+static bool is_ended(void *arg)
+{
+	struct run *r = arg;
+
+	if (pthread_equal(pthread_self(), r->thread))
+		return tick(r, false);
+	return __atomic_load_n(&r->canceled, __ATOMIC_RELAXED);
+}
+
+static bool tell_progress(void *arg, const struct fsck *f, uint64_t done, uint64_t of)
+{
+	static const char *const phases[FSCK_PASSES + 1] = {"bad blocks", "pass 1", "pass 2",
+							    "pass 3",     "pass 4", "pass 5"};
+	struct run *r = arg;
+	const double part = of ? (double)XW_MIN(done, of) / (double)of : 1;
+
+	r->last.phase = phases[f->pass];
+	r->last.total = 1000;
+	r->last.done = f->round ? 1000 : (uint64_t)(fsck_share(f->pass, part) * 10);
+	return tick(r, !done);
+}
+
+static int64_t number_of(const struct fsck_about *a, char letter)
+{
+	uint64_t n;
+
+	return fsck_number(a, letter, &n) && n <= INT64_MAX ? (int64_t)n : -1;
+}
+
+static void tell_finding(void *arg, const struct fsck *f, const struct fsck_told *t)
+{
+	struct run *r = arg;
+	const struct fsck_about *a = t->about;
+	char *const text = r->c->finding ? fsck_text_made(a) : NULL;
+	const struct xw_finding finding = {
+		.id = t->row->name,
+		.severity = (enum xw_finding_severity)t->row->severity,
+		.text = text ? text : t->row->name,
+		.inode = number_of(a, 'i'),
+		.directory = number_of(a, 'd'),
+		.group = number_of(a, 'g'),
+		.block = number_of(a, 'b'),
+		.logical_block = number_of(a, 'l'),
+		.repaired = t->repaired,
+		.follows = t->follows,
+		.round = f->round + 1,
+	};
+
+	if (r->c->finding)
+		r->c->finding(r->c->finding_arg, &finding);
+	free(text);
+}
+
+static void tell_line(void *arg, const struct fsck *f, enum fsck_line kind, const char *line)
+{
+	struct run *r = arg;
+
+	(void)f;
+	xw_log(&r->c->diag, kind == FSCK_LINE_WANTED ? XW_LOG_NOTE : XW_LOG_INFO, "%s", line);
+}
+
+/* ---- a run ---- */
+
+static void take_result(struct run *r, const struct fsck *f, const struct fsck_outcome *o)
+{
+	const struct fsck_tally t = fsck_tally(f, o);
+	const struct fsck_summary *s = &o->summary;
+	const struct fsck_counts *n = &s->counts;
+
+	r->c->result = (struct xw_check_result){
+		.status = o->status,
+		.clean = t.clean,
+		.modified = t.modified,
+		.reboot = f->findings.reboot,
+		.skipped = o->skipped,
+		.pending = o->pending,
+		.completed = o->completed,
+		.found = t.found,
+		.repaired = t.repaired,
+		.left = t.left,
+		.later = t.later,
+		.notes = t.notes,
+		.rounds = t.rounds,
+		.block_size = s->block_size,
+		.blocks = s->blocks_count,
+		.used_blocks = s->blocks,
+		.inodes = s->inodes_count,
+		.used_inodes = s->inodes,
+		.regular_files = n->regular,
+		.directories = n->dirs,
+		.symlinks = n->symlinks,
+		.specials = n->fifos + n->sockets + n->char_devices + n->block_devices,
+		.hardlinks = n->links,
+		.fragmented_files = n->fragmented,
+		.fragmented_directories = n->fragmented_dirs,
+		.warnings = f->diag.warnings,
+		.seconds = seconds_since(&r->began),
+	};
+}
+
+/* What of the outcome is a failure of the run. */
+static int judge(struct xw_check *c, const struct fsck *f, const struct fsck_outcome *o)
+{
+	const char *const why = fsck_why(f, o);
+
+	xw_diag_clear(&c->diag);
+	if (f->findings.canceled)
+		return xw_fail(&c->diag, XW_ERR_IO, "%s: interrupted", f->opts.image);
+	if (!o->rc || f->findings.ended)
+		return 0;
+	return xw_fail(&c->diag, o->rc, "%s", why);
+}
+
+int xw_check_run(struct xw_check *c, const char *path)
+{
+	static const struct fsck_reporter reporter = {
+		.finding = tell_finding,
+		.progress = tell_progress,
+		.line = tell_line,
+	};
+	struct run r = {.c = c, .thread = pthread_self(), .last = {.phase = "open"}};
+	const struct xw_commit_watch watch = {.ended = is_ended, .arg = &r};
+	struct fsck f = {.opts = c->opts, .watch = &watch, .to = &reporter, .to_arg = &r};
+	struct fsck_outcome o = {0};
+	int rc;
+
+	clock_gettime(CLOCK_MONOTONIC, &r.began);
+	r.ticked = r.began;
+	xw_json_free(&c->json);
+	xw_diag_clear(&c->diag);
+	c->diag.warnings = 0;
+	f.diag = c->diag;
+	f.opts.image = path;
+	f.opts.all_told = true;
+	if (f.opts.mode == FSCK_ASK) /* nobody can be asked */
+		f.opts.mode = FSCK_NO;
+	o.status = fsck_opts_settle(&f.opts, &f.diag);
+	if (!o.status)
+		o.status = fsck_opts_check_undo(&f.opts, &f.diag);
+	if (o.status)
+		o.rc = f.diag.code;
+	else
+		fsck_check(&f, &o);
+	take_result(&r, &f, &o);
+	fsck_json(&f, &o, &c->json);
+	rc = judge(c, &f, &o);
+	fsck_end(&f);
+	return rc;
+}
+
+const struct xw_check_result *xw_check_result(const struct xw_check *c)
+{
+	return &c->result;
+}
+
+const char *xw_check_json(struct xw_check *c)
+{
+	return c->json.buf ? xw_json_text(&c->json) : NULL;
+}
+
+const char *xw_check_error(const struct xw_check *c)
+{
+	return c->diag.text;
+}
