@@ -110,7 +110,7 @@ static int refused(struct fsck_args *args, int status)
 		return -1;
 	cli_line_failf(&args->line, "%s", args->diag.text);
 	if (args->opts.refused_word)
-		cli_hint("known are %s", fsck_extended_words);
+		cli_hint("known are %s", xw_fsck_extended_words());
 	return status;
 }
 
@@ -156,7 +156,7 @@ static int take(struct cli_line *l, int key, const char *value)
 		args->say.times++;
 		return -1;
 	}
-	return refused(args, fsck_opts_set(&args->opts, name_of(key), value, &args->diag));
+	return refused(args, xw_fsck_set(&args->opts, name_of(key), value, &args->diag));
 }
 
 /* SOURCE_DATE_EPOCH. */
@@ -164,8 +164,8 @@ static void set_now(struct fsck_args *args)
 {
 	for (size_t i = 0; i < args->line.count; i++)
 		if (!strcmp(args->line.settings[i].name, "now"))
-			(void)fsck_opts_set(&args->opts, "now", args->line.settings[i].value,
-					    &args->diag);
+			(void)xw_fsck_set(&args->opts, "now", args->line.settings[i].value,
+					  &args->diag);
 	xw_diag_clear(&args->diag); /* a time before 1970 counts as none */
 }
 
@@ -203,7 +203,7 @@ static int settle_undo(struct fsck_args *args)
 		}
 		args->opts.undo_file = args->undo_file;
 	}
-	return refused(args, fsck_opts_check_undo(&args->opts, &args->diag));
+	return refused(args, xw_fsck_check_undo(&args->opts, &args->diag));
 }
 
 /* Who answers the questions? */
@@ -255,7 +255,7 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 	args->say.quiet = args->line.quiet;
 	args->say.verbose = args->line.verbose;
 	o->all_told = args->say.verbose;
-	status = refused(args, fsck_opts_settle(o, &args->diag));
+	status = refused(args, xw_fsck_settle(o, &args->diag));
 	if (status < 0)
 		status = settle_questions(args);
 	if (status < 0)

@@ -112,7 +112,7 @@ struct fsck {
 	unsigned pass; /* the current one; 0: before the first one */
 	const struct xw_commit_watch *watch; /* cancels the check; may be NULL */
 	struct xw_diag diag;
-	char label[17]; /* of the filesystem, for fsck_name() */
+	char label[17]; /* of the filesystem, for xw_fsck_name() */
 
 	/* open/open.c */
 	struct xw_edit *edit; /* NULL: a read-only check of dev */

@@ -72,18 +72,18 @@ static int run(struct fsck_args *args)
 	f.diag = (struct xw_diag){.log = log_line, .log_arg = s};
 	say_progress_init(s);
 	cli_catch_interrupts();
-	fsck_check(&f, &o);
+	xw_fsck_check(&f, &o);
 	say_wipe(s);
 	fflush(stdout);
 	if (o.rc && !f.findings.canceled && !f.findings.ended && !s->json)
-		cli_error("%s", fsck_why(&f, &o));
+		cli_error("%s", xw_fsck_why(&f, &o));
 	if (o.rc && !f.opts.offset)
 		cli_partition_hint(f.opts.image);
 	if (s->json)
 		say_json_end(&f, &o);
 	else
 		say_outcome(s, &f, &o);
-	fsck_end(&f);
+	xw_fsck_end(&f);
 	return o.status;
 }
 

@@ -47,7 +47,7 @@ struct fsck_opts {
 	bool fragcheck; /* report where blocks of files are not consecutive */
 	bool unshare_blocks; /* unshare blocks of files, and clear RO_SHARED_BLOCKS */
 	enum fsck_itree_want itree;
-	bool refused_word; /* fsck_opts_set() failed for a word that -E does not know */
+	bool refused_word; /* xw_fsck_set() failed for a word that -E does not know */
 };
 
 #endif

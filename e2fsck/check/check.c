@@ -34,7 +34,7 @@ static void skip_rewriting(struct fsck *f)
 		xw_log(&f->diag, XW_LOG_WARN,
 		       "%s: has the feature read-only: %s is skipped; xw-tune -O ^read-only "
 		       "clears it",
-		       fsck_name(f), rows[i].option);
+		       xw_fsck_name(f), rows[i].option);
 		*rows[i].flag = false;
 	}
 	if (o->itree == FSCK_ITREE_KEEP)
@@ -42,7 +42,7 @@ static void skip_rewriting(struct fsck *f)
 	xw_log(&f->diag, XW_LOG_WARN,
 	       "%s: has the feature read-only: -E itree is skipped; xw-tune -O ^read-only "
 	       "clears it",
-	       fsck_name(f));
+	       xw_fsck_name(f));
 	o->itree = FSCK_ITREE_KEEP;
 }
 
@@ -146,7 +146,7 @@ static void note_recovered(const struct fsck *f, struct fsck_outcome *o, bool ro
 	o->root_completed = root && o->completed;
 }
 
-void fsck_check(struct fsck *f, struct fsck_outcome *o)
+void xw_fsck_check(struct fsck *f, struct fsck_outcome *o)
 {
 	bool root = false;
 	int rc, closed;
@@ -176,14 +176,14 @@ void fsck_check(struct fsck *f, struct fsck_outcome *o)
 	o->status = exit_status(f, o);
 }
 
-const char *fsck_why(const struct fsck *f, const struct fsck_outcome *o)
+const char *xw_fsck_why(const struct fsck *f, const struct fsck_outcome *o)
 {
 	if (!o->rc)
 		return NULL;
 	return f->diag.code ? f->diag.text : xw_err_text(o->rc);
 }
 
-void fsck_end(struct fsck *f)
+void xw_fsck_end(struct fsck *f)
 {
 	fsck_findings_free(f);
 	xw_vec_free(&f->bad);

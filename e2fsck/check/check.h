@@ -17,14 +17,14 @@
  * with a message in diag; XW_ERR_NOTFOUND, without one: there is no such option, or it is one for
  * the tool alone. A warning is logged for a value that is ignored.
  */
-int fsck_opts_set(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag);
+int xw_fsck_set(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag);
 /* The words of -E, for a hint. */
-extern const char fsck_extended_words[];
+const char *xw_fsck_extended_words(void);
 /* When all are set: those that contradict each other, and what follows from others. The same. */
-int fsck_opts_settle(struct fsck_opts *o, struct xw_diag *diag);
+int xw_fsck_settle(struct fsck_opts *o, struct xw_diag *diag);
 /* Is the undo file another file than the image? The same. */
-int fsck_opts_check_undo(const struct fsck_opts *o, struct xw_diag *diag);
-/* One list of -E; of fsck_opts_set(). */
+int xw_fsck_check_undo(const struct fsck_opts *o, struct xw_diag *diag);
+/* One list of -E; of xw_fsck_set(). */
 int fsck_opts_extended(struct fsck_opts *o, const char *list, struct xw_diag *diag);
 
 /* ---- summary.c ---- */
@@ -56,12 +56,12 @@ struct fsck_outcome {
 
 /*
  * Check the image of f->opts, as its mode says. The caller has set opts, diag's log, watch, to and
- * to_arg; nothing else is set. Ends with fsck_end().
+ * to_arg; nothing else is set. Ends with xw_fsck_end().
  */
-void fsck_check(struct fsck *f, struct fsck_outcome *o);
+void xw_fsck_check(struct fsck *f, struct fsck_outcome *o);
 /* The reason for o->rc, or NULL: for a message. */
-const char *fsck_why(const struct fsck *f, const struct fsck_outcome *o);
-void fsck_end(struct fsck *f);
+const char *xw_fsck_why(const struct fsck *f, const struct fsck_outcome *o);
+void xw_fsck_end(struct fsck *f);
 
 /* rounds.c: all rounds. 0, or the failure that prevented the check from completing. */
 int fsck_run(struct fsck *f);
@@ -77,7 +77,7 @@ struct fsck_tally {
 	bool clean, modified;
 	uint64_t found, repaired, left, later, notes, rounds;
 };
-struct fsck_tally fsck_tally(const struct fsck *f, const struct fsck_outcome *o);
-void fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_json *j);
+struct fsck_tally xw_fsck_tally(const struct fsck *f, const struct fsck_outcome *o);
+void xw_fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_json *j);
 
 #endif

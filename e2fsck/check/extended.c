@@ -136,10 +136,12 @@ static int set_one(struct fsck_opts *o, char *word, struct xw_diag *diag)
 	return FSCK_EXIT_USAGE;
 }
 
-const char fsck_extended_words[] =
-	"bmap2extent, check_encoding, [no]discard, ea_ver=1|2, fixes_only, fragcheck, "
-	"[no_]inode_count_fullmap, itree=build|drop, journal_only, [no_]optimize_extents, "
-	"offset=BYTES, readahead_kb=KIB, share_xattrs, unshare_blocks";
+const char *xw_fsck_extended_words(void)
+{
+	return "bmap2extent, check_encoding, [no]discard, ea_ver=1|2, fixes_only, fragcheck, "
+	       "[no_]inode_count_fullmap, itree=build|drop, journal_only, [no_]optimize_extents, "
+	       "offset=BYTES, readahead_kb=KIB, share_xattrs, unshare_blocks";
+}
 
 int fsck_opts_extended(struct fsck_opts *o, const char *list, struct xw_diag *diag)
 {

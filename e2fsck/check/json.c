@@ -6,7 +6,7 @@
 
 #include "check/check.h"
 
-struct fsck_tally fsck_tally(const struct fsck *f, const struct fsck_outcome *o)
+struct fsck_tally xw_fsck_tally(const struct fsck *f, const struct fsck_outcome *o)
 {
 	const struct fsck_findings *all = &f->findings;
 	const bool failed = o->status & FSCK_EXIT_ERROR || all->ended || all->canceled;
@@ -25,10 +25,10 @@ struct fsck_tally fsck_tally(const struct fsck *f, const struct fsck_outcome *o)
 	};
 }
 
-void fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_json *j)
+void xw_fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_json *j)
 {
-	const struct fsck_tally t = fsck_tally(f, o);
-	const char *const error = fsck_why(f, o);
+	const struct fsck_tally t = xw_fsck_tally(f, o);
+	const char *const error = xw_fsck_why(f, o);
 	const char *const pending = o->completed ? "completed" : o->pending ? "shown" : NULL;
 
 	xw_json_object(j, NULL);

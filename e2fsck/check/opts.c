@@ -172,7 +172,7 @@ static bool has_value(const char *option)
 	return false;
 }
 
-int fsck_opts_set(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag)
+int xw_fsck_set(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag)
 {
 	enum fsck_mode mode;
 	const char **name;
@@ -208,7 +208,7 @@ static void settle_now(struct fsck_opts *o)
 	o->latest = XW_MAX(o->now, clock);
 }
 
-int fsck_opts_settle(struct fsck_opts *o, struct xw_diag *diag)
+int xw_fsck_settle(struct fsck_opts *o, struct xw_diag *diag)
 {
 	const bool tests = o->bad_test || o->bad_file;
 
@@ -232,7 +232,7 @@ int fsck_opts_settle(struct fsck_opts *o, struct xw_diag *diag)
 	return 0;
 }
 
-int fsck_opts_check_undo(const struct fsck_opts *o, struct xw_diag *diag)
+int xw_fsck_check_undo(const struct fsck_opts *o, struct xw_diag *diag)
 {
 	struct stat image, undo;
 

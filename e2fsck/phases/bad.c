@@ -270,7 +270,7 @@ int fsck_set_bad(struct fsck *f)
 		rc = write_map(f, &in);
 	if (rc)
 		return rc;
-	fsck_line(f, FSCK_LINE_ACTION, "%s: Updating bad block inode.", fsck_name(f));
+	fsck_line(f, FSCK_LINE_ACTION, "%s: Updating bad block inode.", xw_fsck_name(f));
 	in.atime.sec = in.mtime.sec = f->opts.now;
 	f->freed_in = f->round + 1;
 	return fsck_inode_write(f, XW_INO_BAD, &in, raw);

@@ -115,7 +115,7 @@ static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 	struct fsck_findings *all = &f->findings;
 	const bool came = !follows(f, a);
 
-	if (fsck_row(a->id)->severity == FSCK_NOTE) {
+	if (xw_fsck_row(a->id)->severity == FSCK_NOTE) {
 		all->notes++;
 		return;
 	}
@@ -199,7 +199,7 @@ static bool is_recount(const struct fsck *f, const struct fsck_about *a)
 
 bool fsck_found(struct fsck *f, const struct fsck_about *a)
 {
-	const struct fsck_row *row = fsck_row(a->id);
+	const struct fsck_row *row = xw_fsck_row(a->id);
 	struct fsck_told told = {.about = a, .row = row};
 
 	/* Missing data may be data that could not be read. */

@@ -90,17 +90,17 @@ void fsck_findings_free(struct fsck *f);
 uint64_t fsck_repaired(const struct fsck_findings *all);
 
 /* findings_text.c, which unit tests link separately */
-const struct fsck_row *fsck_row(enum fsck_id id);
+const struct fsck_row *xw_fsck_row(enum fsck_id id);
 /*
  * Print a text of the table: %i and the like are replaced by the members of *a, names are escaped,
  * %% is a percent sign. An unknown placeholder is printed unchanged.
  */
-void fsck_text(FILE *out, const char *text, const struct fsck_about *a);
+void xw_fsck_text(FILE *out, const char *text, const struct fsck_about *a);
 /* The number behind a letter of the text (not s); true: the finding is about it. */
-bool fsck_number(const struct fsck_about *a, char letter, uint64_t *n);
+bool xw_fsck_number(const struct fsck_about *a, char letter, uint64_t *n);
 /* The text of its row in malloc'd memory; NULL: out of memory. */
-char *fsck_text_made(const struct fsck_about *a);
+char *xw_fsck_text_made(const struct fsck_about *a);
 /* The word that -p prints after a repair: "FIXED", "CLEARED" ... for "Fix", "Clear" ... */
-const char *fsck_done_word(const char *offer);
+const char *xw_fsck_done_word(const char *offer);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "report/finding.h"
 
-const struct fsck_row *fsck_row(enum fsck_id id)
+const struct fsck_row *xw_fsck_row(enum fsck_id id)
 {
 	static const struct fsck_row rows[] = {
 #define FINDING(id, name, severity, preen, offer, text) {name, offer, text, severity, preen},
@@ -66,7 +66,7 @@ static const uint64_t *number(const struct fsck_about *a, char letter, uint64_t 
 }
 
 /* One that is used in the text, or not zero. */
-bool fsck_number(const struct fsck_about *a, char letter, uint64_t *n)
+bool xw_fsck_number(const struct fsck_about *a, char letter, uint64_t *n)
 {
 	const char place[] = {'%', letter, '\0'};
 	const uint64_t *value = number(a, letter, n);
@@ -74,10 +74,10 @@ bool fsck_number(const struct fsck_about *a, char letter, uint64_t *n)
 	if (!value)
 		return false;
 	*n = *value;
-	return *n || strstr(fsck_row(a->id)->text, place);
+	return *n || strstr(xw_fsck_row(a->id)->text, place);
 }
 
-void fsck_text(FILE *out, const char *text, const struct fsck_about *a)
+void xw_fsck_text(FILE *out, const char *text, const struct fsck_about *a)
 {
 	for (const char *s = text; *s; s++) {
 		const uint64_t *n;
@@ -100,7 +100,7 @@ void fsck_text(FILE *out, const char *text, const struct fsck_about *a)
 	}
 }
 
-char *fsck_text_made(const struct fsck_about *a)
+char *xw_fsck_text_made(const struct fsck_about *a)
 {
 	char *made = NULL;
 	size_t len;
@@ -108,14 +108,14 @@ char *fsck_text_made(const struct fsck_about *a)
 
 	if (!out)
 		return NULL;
-	fsck_text(out, fsck_row(a->id)->text, a);
+	xw_fsck_text(out, xw_fsck_row(a->id)->text, a);
 	if (!fclose(out))
 		return made;
 	free(made);
 	return NULL;
 }
 
-const char *fsck_done_word(const char *offer)
+const char *xw_fsck_done_word(const char *offer)
 {
 	static const struct {
 		const char *offer, *done;

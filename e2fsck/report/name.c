@@ -34,7 +34,7 @@ void fsck_name_read(struct fsck *f)
 		snprintf(f->label, sizeof(f->label), "%.*s", (int)n, sb.volume_name);
 }
 
-const char *fsck_name(const struct fsck *f)
+const char *xw_fsck_name(const struct fsck *f)
 {
 	if (f->opts.name)
 		return f->opts.name;

@@ -55,7 +55,7 @@ void fsck_forced(struct fsck *f)
 		f->to->forced(f->to_arg, f);
 }
 
-double fsck_share(unsigned pass, double part)
+double xw_fsck_share(unsigned pass, double part)
 {
 	static const double ends[FSCK_PASSES + 1] = {0, 70, 90, 92, 95, 100};
 

@@ -70,7 +70,7 @@ struct fsck_reporter {
 /* ---- name.c ---- */
 
 /* What the filesystem is called, as by e2fsck: its label, else its image. */
-const char *fsck_name(const struct fsck *f);
+const char *xw_fsck_name(const struct fsck *f);
 /* The label counts from here on. */
 void fsck_name_read(struct fsck *f);
 
@@ -94,7 +94,7 @@ void fsck_pass_end(struct fsck *f);
 void fsck_progress(struct fsck *f, uint64_t done, uint64_t of);
 void fsck_progress_end(struct fsck *f);
 /* How much of the check is done when `part` (0 to 1) of the pass is, in percent, as by e2fsck. */
-double fsck_share(unsigned pass, double part);
+double xw_fsck_share(unsigned pass, double part);
 /* A separate heading, such as "Pass 1B: ..."; shown like those of passes. */
 void fsck_heading(struct fsck *f, const char *text);
 void fsck_forced(struct fsck *f);

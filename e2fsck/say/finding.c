@@ -12,8 +12,8 @@ static void put_text(struct say *s, const struct fsck *f, const struct fsck_abou
 {
 	say_wipe(s);
 	if (f->opts.mode == FSCK_PREEN)
-		printf("%s: ", fsck_name(f));
-	fsck_text(stdout, fsck_row(a->id)->text, a);
+		printf("%s: ", xw_fsck_name(f));
+	xw_fsck_text(stdout, xw_fsck_row(a->id)->text, a);
 }
 
 /* Is it shown to the user? Notes that -p repairs silently are shown only with -v. */
@@ -60,7 +60,7 @@ void say_counted(const struct say *s)
 {
 	for (int id = 0; id < FSCK_IDS && !s->verbose; id++)
 		if (s->told[id] >= SAY_MAX)
-			printf("%s: %llu times\n", fsck_row((enum fsck_id)id)->name,
+			printf("%s: %llu times\n", xw_fsck_row((enum fsck_id)id)->name,
 			       (unsigned long long)s->told[id]);
 }
 
@@ -73,7 +73,7 @@ static void say_ended(struct say *s, const struct fsck *f, const struct fsck_tol
 	fprintf(stderr,
 		"\n\n%s: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.\n"
 		"\t(i.e., without -a or -p options)\n",
-		fsck_name(f));
+		xw_fsck_name(f));
 }
 
 static void say_text(struct say *s, const struct fsck *f, const struct fsck_told *t)
@@ -88,7 +88,7 @@ static void say_text(struct say *s, const struct fsck *f, const struct fsck_told
 	else if (!t->repaired)
 		printf(".  %s? no\n\n", offer);
 	else if (f->opts.mode == FSCK_PREEN)
-		printf(".  %s.\n", fsck_done_word(offer));
+		printf(".  %s.\n", xw_fsck_done_word(offer));
 	else
 		printf(".  %s? yes\n\n", offer);
 }
@@ -110,6 +110,6 @@ enum fsck_answer say_question(void *arg, const struct fsck *f, const struct fsck
 	char question[64];
 
 	put_text(arg, f, a);
-	snprintf(question, sizeof(question), ".  %s<y>? ", fsck_row(a->id)->offer);
+	snprintf(question, sizeof(question), ".  %s<y>? ", xw_fsck_row(a->id)->offer);
 	return say_ask(question);
 }

@@ -21,7 +21,7 @@ static void put_number(struct xw_json *j, const char *key, const struct fsck_abo
 {
 	uint64_t n;
 
-	if (fsck_number(a, letter, &n))
+	if (xw_fsck_number(a, letter, &n))
 		xw_json_u64(j, key, n);
 }
 
@@ -48,7 +48,7 @@ void say_json_finding(const struct fsck *f, const struct fsck_told *t)
 	const struct fsck_about *const a = t->about;
 	const struct fsck_row *const row = t->row;
 	const char *const done = done_name(t->done);
-	char *const text = fsck_text_made(a);
+	char *const text = xw_fsck_text_made(a);
 	struct xw_json j = {0};
 
 	xw_json_object(&j, NULL);
@@ -81,6 +81,6 @@ void say_json_end(const struct fsck *f, const struct fsck_outcome *o)
 {
 	struct xw_json j = {0};
 
-	fsck_json(f, o, &j);
+	xw_fsck_json(f, o, &j);
 	print_line(&j);
 }

@@ -105,7 +105,7 @@ void say_wipe(struct say *s)
 static void draw_bar(struct say *s, const struct fsck *f, double part)
 {
 	struct say_progress *p = &s->progress;
-	const double now = cli_clock(), percent = fsck_share(p->pass, part);
+	const double now = cli_clock(), percent = xw_fsck_share(p->pass, part);
 	struct winsize ws;
 	int width = 80, fill;
 	char bar[BAR_MAX + 1];
@@ -116,7 +116,7 @@ static void draw_bar(struct say *s, const struct fsck *f, double part)
 		return;
 	if (!ioctl(fileno(p->bar), TIOCGWINSZ, &ws) && ws.ws_col)
 		width = ws.ws_col;
-	width -= (int)XW_MIN(strlen(fsck_name(f)), 40u) + 16;
+	width -= (int)XW_MIN(strlen(xw_fsck_name(f)), 40u) + 16;
 	width = XW_MIN(width, BAR_MAX);
 	if (width < 5)
 		return;
@@ -125,7 +125,7 @@ static void draw_bar(struct say *s, const struct fsck *f, double part)
 	memset(bar, '=', (size_t)fill);
 	bar[width] = '\0';
 	fflush(stdout);
-	fprintf(p->bar, "%s\r\033[K%.40s: |%s| %.1f%% %s", p->open, fsck_name(f), bar, percent,
+	fprintf(p->bar, "%s\r\033[K%.40s: |%s| %.1f%% %s", p->open, xw_fsck_name(f), bar, percent,
 		p->close);
 	fflush(p->bar);
 	p->drawn = true;
@@ -153,7 +153,7 @@ static void write_line(struct say *s, const struct fsck *f, uint64_t done, uint6
 {
 	char line[256];
 	const int n = snprintf(line, sizeof(line), "%u %" PRIu64 " %" PRIu64 " %.160s\n",
-			       s->progress.pass, done, of, fsck_name(f));
+			       s->progress.pass, done, of, xw_fsck_name(f));
 
 	fflush(stdout); /* which may be the same descriptor */
 	if (!write_alive(s->progress.fd, line, (size_t)n))
@@ -259,6 +259,6 @@ bool say_pass_end(void *arg, const struct fsck *f)
 	say_wipe(s);
 	s->progress.pass = 0;
 	if (s->times)
-		print_times(s, fsck_name(f), s->progress.began);
+		print_times(s, xw_fsck_name(f), s->progress.began);
 	return canceled;
 }

@@ -69,7 +69,7 @@ int xw_check_set(struct xw_check *c, const char *option, const char *value)
 		free(own);
 		return xw_fail_nomem(&c->diag, "option");
 	}
-	status = fsck_opts_set(&c->opts, option, own, &c->diag);
+	status = xw_fsck_set(&c->opts, option, own, &c->diag);
 	if (status == XW_ERR_NOTFOUND)
 		return xw_fail(&c->diag, XW_ERR_USAGE, "unknown option %s", option);
 	return status ? c->diag.code : 0;
@@ -141,7 +141,7 @@ static bool tell_progress(void *arg, const struct fsck *f, uint64_t done, uint64
 
 	r->last.phase = phases[f->pass];
 	r->last.total = 1000;
-	r->last.done = f->round ? 1000 : (uint64_t)(fsck_share(f->pass, part) * 10);
+	r->last.done = f->round ? 1000 : (uint64_t)(xw_fsck_share(f->pass, part) * 10);
 	return tick(r, !done);
 }
 
@@ -149,14 +149,14 @@ static int64_t number_of(const struct fsck_about *a, char letter)
 {
 	uint64_t n;
 
-	return fsck_number(a, letter, &n) && n <= INT64_MAX ? (int64_t)n : -1;
+	return xw_fsck_number(a, letter, &n) && n <= INT64_MAX ? (int64_t)n : -1;
 }
 
 static void tell_finding(void *arg, const struct fsck *f, const struct fsck_told *t)
 {
 	struct run *r = arg;
 	const struct fsck_about *a = t->about;
-	char *const text = r->c->finding ? fsck_text_made(a) : NULL;
+	char *const text = r->c->finding ? xw_fsck_text_made(a) : NULL;
 	const struct xw_finding finding = {
 		.id = t->row->name,
 		.severity = (enum xw_finding_severity)t->row->severity,
@@ -188,7 +188,7 @@ static void tell_line(void *arg, const struct fsck *f, enum fsck_line kind, cons
 
 static void take_result(struct run *r, const struct fsck *f, const struct fsck_outcome *o)
 {
-	const struct fsck_tally t = fsck_tally(f, o);
+	const struct fsck_tally t = xw_fsck_tally(f, o);
 	const struct fsck_summary *s = &o->summary;
 	const struct fsck_counts *n = &s->counts;
 
@@ -226,7 +226,7 @@ static void take_result(struct run *r, const struct fsck *f, const struct fsck_o
 /* What of the outcome is a failure of the run. */
 static int judge(struct xw_check *c, const struct fsck *f, const struct fsck_outcome *o)
 {
-	const char *const why = fsck_why(f, o);
+	const char *const why = xw_fsck_why(f, o);
 
 	xw_diag_clear(&c->diag);
 	if (f->findings.canceled)
@@ -259,17 +259,17 @@ int xw_check_run(struct xw_check *c, const char *path)
 	f.opts.all_told = true;
 	if (f.opts.mode == FSCK_ASK) /* nobody can be asked */
 		f.opts.mode = FSCK_NO;
-	o.status = fsck_opts_settle(&f.opts, &f.diag);
+	o.status = xw_fsck_settle(&f.opts, &f.diag);
 	if (!o.status)
-		o.status = fsck_opts_check_undo(&f.opts, &f.diag);
+		o.status = xw_fsck_check_undo(&f.opts, &f.diag);
 	if (o.status)
 		o.rc = f.diag.code;
 	else
-		fsck_check(&f, &o);
+		xw_fsck_check(&f, &o);
 	take_result(&r, &f, &o);
-	fsck_json(&f, &o, &c->json);
+	xw_fsck_json(&f, &o, &c->json);
 	rc = judge(c, &f, &o);
-	fsck_end(&f);
+	xw_fsck_end(&f);
 	return rc;
 }
 

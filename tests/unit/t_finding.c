@@ -25,11 +25,11 @@ static bool is_kebab(const char *name)
 START_TEST(names_are_unique_and_kebab_case)
 {
 	for (int i = 0; i < FSCK_IDS; i++) {
-		const char *name = fsck_row((enum fsck_id)i)->name;
+		const char *name = xw_fsck_row((enum fsck_id)i)->name;
 
 		ck_assert_msg(is_kebab(name), "%s", name);
 		for (int j = 0; j < i; j++)
-			ck_assert_msg(strcmp(fsck_row((enum fsck_id)j)->name, name) != 0, "%s",
+			ck_assert_msg(strcmp(xw_fsck_row((enum fsck_id)j)->name, name) != 0, "%s",
 				      name);
 	}
 }
@@ -38,7 +38,7 @@ END_TEST
 START_TEST(texts_have_known_placeholders)
 {
 	for (int i = 0; i < FSCK_IDS; i++) {
-		const struct fsck_row *row = fsck_row((enum fsck_id)i);
+		const struct fsck_row *row = xw_fsck_row((enum fsck_id)i);
 		const size_t len = strlen(row->text);
 
 		ck_assert_msg(len > 0, "%s has no text", row->name);
@@ -55,7 +55,7 @@ END_TEST
 START_TEST(offers_fit_the_policy)
 {
 	for (int i = 0; i < FSCK_IDS; i++) {
-		const struct fsck_row *row = fsck_row((enum fsck_id)i);
+		const struct fsck_row *row = xw_fsck_row((enum fsck_id)i);
 
 		ck_assert_msg(!row->offer || *row->offer, "%s: empty offer", row->name);
 		ck_assert_msg(!row->offer || strlen(row->offer) < 48, "%s: long offer", row->name);
@@ -70,7 +70,7 @@ static const char *expand(char *buf, size_t size, const char *text, const struct
 	FILE *out = fmemopen(buf, size, "w");
 
 	ck_assert_ptr_nonnull(out);
-	fsck_text(out, text, a);
+	xw_fsck_text(out, text, a);
 	fclose(out);
 	return buf;
 }
@@ -99,9 +99,9 @@ END_TEST
 
 START_TEST(offers_have_a_word_for_preening)
 {
-	ck_assert_str_eq(fsck_done_word("Fix"), "FIXED");
-	ck_assert_str_eq(fsck_done_word("Clear"), "CLEARED");
-	ck_assert_str_eq(fsck_done_word("Anything else"), "FIXED");
+	ck_assert_str_eq(xw_fsck_done_word("Fix"), "FIXED");
+	ck_assert_str_eq(xw_fsck_done_word("Clear"), "CLEARED");
+	ck_assert_str_eq(xw_fsck_done_word("Anything else"), "FIXED");
 }
 END_TEST
 
