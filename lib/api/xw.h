@@ -333,9 +333,9 @@ int xw_check_set(struct xw_check *c, const char *option, const char *value);
 /* XW_INFO: what is done; XW_NOTE: what "-E" "fragcheck" finds, and a pending change. */
 void xw_check_on_log(struct xw_check *c, xw_log_cb *cb, void *arg);
 /*
- * Called at the start of each pass and a few times a second. phase is "bad blocks" or "pass 1" to
- * "pass 5", as e2fsck(8) numbers them; done and total are of the first round over everything, not
- * in bytes. Non-zero cancels the run: nothing is repaired.
+ * Called at the start of each pass and a few times a second. phase is "open", "bad blocks" ("-c"),
+ * or "pass 1" to "pass 5", as e2fsck(8) numbers them; done and total are of the first round over
+ * everything, not in bytes. Non-zero cancels the run: nothing is repaired.
  */
 void xw_check_on_progress(struct xw_check *c, xw_progress_cb *cb, void *arg);
 /* Called for each finding, on the thread that runs the handle. NULL: nothing is. */

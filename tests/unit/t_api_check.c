@@ -199,7 +199,8 @@ START_TEST(only_checked)
 	ck_assert(r->used_inodes == LOST_FOUND && r->directories == 2 && !r->regular_files);
 	ck_assert_ptr_nonnull(strstr(xw_check_json(w->c), "\"found\":1,\"repaired\":0,\"left\":1"));
 	ck_assert_ptr_nonnull(strstr(xw_check_json(w->c), "\"exit_status\":4"));
-	ck_assert_str_eq(w->phases, "pass 1 pass 2 pass 3 pass 4 pass 5 ");
+	/* "open " before, where that took long */
+	ck_assert_ptr_nonnull(strstr(w->phases, "pass 1 pass 2 pass 3 pass 4 pass 5 "));
 	after = bytes_of(w->path);
 	ck_assert(!memcmp(before, after, SIZE));
 	free(before);
