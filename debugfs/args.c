@@ -227,10 +227,9 @@ int debugfs_args_parse(struct debugfs_args *args, int argc, char **argv)
 		if (status >= 0)
 			return status;
 	}
-	if (optind < argc) {
-		cli_line_failf(&args->line, "unexpected argument '%s' after IMAGE", argv[optind]);
-		return cli_line_usage(&args->line);
-	}
+	if (optind < argc)
+		return cli_line_operands(&args->line, "unexpected argument '%s' after IMAGE",
+					 argv[optind]);
 	return check(args);
 }
 

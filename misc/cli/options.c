@@ -57,10 +57,61 @@ static const struct cli_row *find_row(const struct cli_line *l, int key)
 	return NULL;
 }
 
+static void print_json_error(const char *text)
+{
+	putchar('{');
+	cli_json_text(stdout, "error", text);
+	puts("}");
+}
+
 int cli_line_usage(const struct cli_line *l)
 {
-	cli_hint("usage: %s; more with --help", l->usage);
+	if (cli_stock_name())
+		cli_note("Usage: %s%s; more with --help", cli_tool_name(),
+			 l->usage + strlen(l->tool));
+	else
+		cli_hint("usage: %s; more with --help", l->usage);
 	return EXIT_USAGE;
+}
+
+int cli_line_operands(const struct cli_line *l, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (!cli_stock_usage_alone())
+		cli_line_failed(l, text ? text : "out of memory");
+	else if (l->json)
+		print_json_error(text ? text : "out of memory");
+	free(text);
+	return cli_line_usage(l);
+}
+
+/* The help text begins "Usage: xw-NAME"; under a stock name, with that name. */
+static int print_help(const struct cli_line *l)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *const mem = open_memstream(&text, &size);
+
+	if (mem) {
+		l->help(mem);
+		fclose(mem);
+	}
+	if (!text) {
+		cli_line_failf(l, "out of memory");
+		return EXIT_FAILED;
+	}
+	if (cli_stock_name())
+		printf("Usage: %s%s", cli_tool_name(), text + strlen("Usage: ") + strlen(l->tool));
+	else
+		fputs(text, stdout);
+	free(text);
+	return EXIT_DONE;
 }
 
 void cli_line_error(const struct cli_line *l, const char *text)
@@ -75,11 +126,8 @@ void cli_line_error(const struct cli_line *l, const char *text)
 void cli_line_failed(const struct cli_line *l, const char *text)
 {
 	cli_line_error(l, text);
-	if (!l->json)
-		return;
-	putchar('{');
-	cli_json_text(stdout, "error", text);
-	puts("}");
+	if (l->json)
+		print_json_error(text);
 }
 
 void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
@@ -135,8 +183,13 @@ static int take_ours(struct cli_line *l, int key)
 static int refuse_unknown(const struct cli_line *l, int key, const char *arg)
 {
 	const struct cli_row *row = optopt ? find_row(l, optopt) : NULL;
+	const bool stock = cli_stock_name() && optopt < 256; /* in the words of getopt(3) */
 
-	if (key == ':')
+	if (stock && optopt && key == ':')
+		cli_line_failf(l, "option requires an argument -- '%c'", optopt);
+	else if (stock && optopt && !row)
+		cli_line_failf(l, "invalid option -- '%c'", optopt);
+	else if (key == ':')
 		cli_line_failf(l, "option %s needs a value", row ? row->name : arg);
 	else if (row)
 		cli_line_failf(l, "option %s takes no value", row->name);
@@ -263,8 +316,7 @@ static int take_option(struct cli_line *l, int key, const char *arg)
 			       row->why);
 		return EXIT_USAGE;
 	case CLI_HELP:
-		l->help(stdout);
-		return EXIT_DONE;
+		return print_help(l);
 	default:
 		return take_ours(l, key);
 	}
@@ -417,10 +469,8 @@ int cli_line_offset(struct cli_line *l, char *image)
 
 int cli_line_first(struct cli_line *l, int argc, char **argv, const char **image)
 {
-	if (optind == argc) {
-		cli_line_failf(l, "the name of the image is missing");
-		return cli_line_usage(l);
-	}
+	if (optind == argc)
+		return cli_line_operands(l, "the name of the image is missing");
 	*image = argv[optind++];
 	return -1;
 }
@@ -433,8 +483,7 @@ int cli_line_image(struct cli_line *l, int argc, char **argv, const char **image
 		return status;
 	if (optind == argc)
 		return cli_line_offset(l, argv[optind - 1]);
-	cli_line_failf(l, "unexpected argument '%s' after IMAGE", argv[optind]);
-	return cli_line_usage(l);
+	return cli_line_operands(l, "unexpected argument '%s' after IMAGE", argv[optind]);
 }
 
 void cli_line_free(struct cli_line *l)

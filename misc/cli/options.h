@@ -224,7 +224,13 @@ void cli_line_error(const struct cli_line *l, const char *text); /* the line and
 void cli_line_failed(const struct cli_line *l, const char *text);
 /* Is this source "-", and standard input a terminal? Reports a failure in that case. */
 bool cli_line_terminal(const struct cli_line *l, const char *source);
-/* Print the synopsis; returns EXIT_USAGE. */
+/* Print the synopsis, which begins with l->tool; returns EXIT_USAGE. */
 int cli_line_usage(const struct cli_line *l);
+/*
+ * The operands are wrong: say what is, and the synopsis; under the name of a program of e2fsprogs
+ * that prints only the synopsis, as that does. Returns EXIT_USAGE.
+ */
+int cli_line_operands(const struct cli_line *l, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -42,6 +42,13 @@ int cli_stock_status(int status)
 	return status == EXIT_USAGE && stock && strcmp(stock, "e2fsck") ? EXIT_FAILED : status;
 }
 
+bool cli_stock_usage_alone(void)
+{
+	const char *stock = cli_stock_name();
+
+	return stock && strcmp(stock, "e2freefrag") && strcmp(stock, "debugfs");
+}
+
 void cli_print_version(const char *tool)
 {
 	const char *stock = cli_stock_name();

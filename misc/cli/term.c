@@ -39,7 +39,7 @@ const char *cli_style(FILE *out, enum cli_style style)
 	return cli_colour(out) ? codes[style] : "";
 }
 
-static const char *tool_name(void)
+const char *cli_tool_name(void)
 {
 	const char *name = program_invocation_short_name;
 
@@ -65,7 +65,7 @@ say(enum cli_style style, const char *label, const char *fmt, va_list ap)
 {
 	char before[128];
 
-	snprintf(before, sizeof(before), "%s%s:%s %s", cli_style(stderr, style), tool_name(),
+	snprintf(before, sizeof(before), "%s%s:%s %s", cli_style(stderr, style), cli_tool_name(),
 		 cli_style(stderr, CLI_PLAIN), label);
 	put_line(before, fmt, ap);
 }
@@ -102,7 +102,7 @@ void cli_hint(const char *fmt, ...)
 	char before[64];
 	va_list ap;
 
-	snprintf(before, sizeof(before), "%*s", (int)strlen(tool_name()) + 2, "");
+	snprintf(before, sizeof(before), "%*s", (int)strlen(cli_tool_name()) + 2, "");
 	va_start(ap, fmt);
 	put_line(before, fmt, ap);
 	va_end(ap);

@@ -17,6 +17,8 @@ bool cli_colour(FILE *out);
 /* The escape sequence that starts a style, "" without color; CLI_PLAIN ends it. */
 const char *cli_style(FILE *out, enum cli_style style);
 
+/* The name that the tool was called by; it lasts as long as the program. */
+const char *cli_tool_name(void);
 /*
  * "NAME: LINE" on stderr, NAME being the tool's; escaped as CLI_TEXT (escape.h). A bar being drawn
  * must be wiped first.

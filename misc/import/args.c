@@ -130,12 +130,11 @@ int import_args_parse(struct import_args *args, int argc, char **argv)
 		status = cli_line_first(&args->line, argc, argv, &args->image);
 	if (status >= 0)
 		return status;
-	if (optind == argc) {
-		cli_line_failf(&args->line,
-			       "%s: nothing to import: a directory, an archive, or - is missing",
-			       args->image);
-		return cli_line_usage(&args->line);
-	}
+	if (optind == argc)
+		return cli_line_operands(
+			&args->line,
+			"%s: nothing to import: a directory, an archive, or - is missing",
+			args->image);
 	if (strcmp(args->image, "-") == 0) {
 		cli_line_failf(&args->line,
 			       "IMAGE '-': an image cannot be changed sequentially; name a file");

@@ -150,11 +150,9 @@ static int take_operands(struct mkfs_args *args, int argc, char **argv)
 		cli_line_push(&args->line, "-z", args->undo_file);
 	if (optind < argc)
 		cli_line_push(&args->line, "SIZE", argv[optind++]);
-	if (optind < argc) {
-		cli_line_failf(&args->line, "unexpected argument '%s' after IMAGE and SIZE",
-			       argv[optind]);
-		return cli_line_usage(&args->line);
-	}
+	if (optind < argc)
+		return cli_line_operands(
+			&args->line, "unexpected argument '%s' after IMAGE and SIZE", argv[optind]);
 	return -1;
 }
 

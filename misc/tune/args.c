@@ -174,16 +174,16 @@ static int parse_e2label(struct tune_args *args, int argc, char **argv)
 {
 	int status;
 
+	args->line.tool = "e2label";
 	args->line.usage = "e2label IMAGE [LABEL]";
 	status = cli_line_read(&args->line, 1, argv); /* no options, but the environment */
 	if (status >= 0)
 		return status;
 	settle_now(args);
-	if (argc < 2 || argc > 3) {
-		cli_line_failf(&args->line, argc < 2 ? "the name of the image is missing"
-						     : "too many arguments");
-		return cli_line_usage(&args->line);
-	}
+	if (argc < 2 || argc > 3)
+		return cli_line_operands(&args->line, "%s",
+					 argc < 2 ? "the name of the image is missing"
+						  : "too many arguments");
 	args->image = argv[1];
 	args->o.opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
 	args->line.quiet = true;
@@ -203,10 +203,8 @@ static int check(struct tune_args *args)
 {
 	struct xw_tune_options *o = &args->o;
 
-	if (!args->list && !o->clear_pending && !xw_tune_options_change(o)) {
-		cli_line_failf(&args->line, "nothing to change is given");
-		return cli_line_usage(&args->line);
-	}
+	if (!args->list && !o->clear_pending && !xw_tune_options_change(o))
+		return cli_line_operands(&args->line, "nothing to change is given");
 	if (args->undo_file && !cli_undo_file(&args->line, "tune2fs", args->image, &args->undo_file,
 					      &args->undo_default))
 		return EXIT_FAILED;
@@ -241,11 +239,10 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	settle_now(args);
-	if (optind != argc - 1) {
-		cli_line_failf(&args->line, optind == argc ? "the name of the image is missing"
-							   : "one image at a time");
-		return cli_line_usage(&args->line);
-	}
+	if (optind != argc - 1)
+		return cli_line_operands(&args->line, "%s",
+					 optind == argc ? "the name of the image is missing"
+							: "one image at a time");
 	args->image = argv[optind];
 	status = cli_line_offset(&args->line, argv[optind]);
 	if (status >= 0)

@@ -89,10 +89,8 @@ static int parse(struct args *args, int argc, char **argv)
 	status = cli_line_read(&args->line, argc, argv);
 	if (status >= 0)
 		return status;
-	if (argc - optind != 2) {
-		cli_line_failf(&args->line, "an undo file and an image are needed");
-		return cli_line_usage(&args->line);
-	}
+	if (argc - optind != 2)
+		return cli_line_operands(&args->line, "an undo file and an image are needed");
 	args->file = argv[optind];
 	args->image = argv[optind + 1];
 	if (args->undo_file && !cli_undo_file(&args->line, "e2undo", args->image, &args->undo_file,
