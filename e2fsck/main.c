@@ -68,6 +68,7 @@ static int run(struct fsck_args *args)
 	struct say *const s = &args->say;
 	struct fsck f = {.opts = args->opts, .watch = &watch, .to = &reporter, .to_arg = s};
 	struct fsck_outcome o = {0};
+	auto_free char *why = NULL; /* with --partition, which is named */
 
 	f.diag = (struct xw_diag){.log = log_line, .log_arg = s};
 	say_progress_init(s);
@@ -75,6 +76,9 @@ static int run(struct fsck_args *args)
 	xw_fsck_check(&f, &o);
 	say_wipe(s);
 	fflush(stdout);
+	why = o.rc && f.diag.code ? cli_line_text(&args->line, f.diag.text) : NULL;
+	if (why)
+		snprintf(f.diag.text, sizeof(f.diag.text), "%s", why);
 	if (o.rc && !f.findings.canceled && !f.findings.ended && !s->json)
 		cli_error("%s", xw_fsck_why(&f, &o));
 	if (o.rc && !f.opts.offset)

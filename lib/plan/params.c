@@ -325,7 +325,8 @@ static int set_grow_to(struct xw_mkfs_params *p, const char *value, struct xw_di
 	    p->grow_bytes > 1ull << 60)
 		return xw_fail(
 			diag, XW_ERR_USAGE,
-			"--grow-to %.80s: must be bytes, or a number with K M G T; 1M to 2^60",
+			"--grow-to %.80s: must be a number of bytes, or one with K M G T (or k m "
+			"g t); 1M to 2^60 bytes",
 			value);
 	return 0;
 }

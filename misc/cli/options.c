@@ -114,20 +114,41 @@ static int print_help(const struct cli_line *l)
 	return EXIT_DONE;
 }
 
-void cli_line_error(const struct cli_line *l, const char *text)
+char *cli_line_text(const struct cli_line *l, const char *text)
 {
+	const size_t len = l->image ? strlen(l->image) : 0;
+	char *named;
+
+	if (!l->partition || !len || strncmp(text, l->image, len) || text[len] != ':')
+		return strdup(text);
+	if (asprintf(&named, "%s: partition %s%s", l->image, l->partition, text + len) < 0)
+		return NULL;
+	return named;
+}
+
+static void print_error(const struct cli_line *l, const char *text, bool json)
+{
+	char *const named = cli_line_text(l, text);
+
+	text = named ? named : text;
 	cli_error("%s", text);
 	if (l->image && !l->placed)
 		cli_partition_hint(l->image);
-	if (l->image && strstr(text, "an ext2, ext3 or ext4 filesystem"))
+	if (l->image && !l->partition && strstr(text, "an ext2, ext3 or ext4 filesystem"))
 		cli_archive_hint(l->image);
+	if (json)
+		print_json_error(text);
+	free(named);
+}
+
+void cli_line_error(const struct cli_line *l, const char *text)
+{
+	print_error(l, text, false);
 }
 
 void cli_line_failed(const struct cli_line *l, const char *text)
 {
-	cli_line_error(l, text);
-	if (l->json)
-		print_json_error(text);
+	print_error(l, text, l->json);
 }
 
 void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
@@ -450,6 +471,7 @@ int cli_line_partition(struct cli_line *l, const char *image)
 		cli_line_failf(l, "out of memory reading the command line");
 		return EXIT_FAILED;
 	}
+	l->image = image;
 	return set_offset(l, text, true);
 }
 
@@ -458,8 +480,12 @@ int cli_line_offset(struct cli_line *l, char *image)
 	char *at = strstr(image, "?offset=");
 	int status;
 
-	if (find_row(l, 'E') && at && access(image, F_OK)) {
+	if (find_row(l, CLI_KEY_PARTITION) && at && access(image, F_OK)) {
 		*at++ = '\0';
+		if (l->placed) {
+			cli_line_failf(l, "%s: -E offset= and ?offset= exclude each other", image);
+			return EXIT_USAGE;
+		}
 		status = set_offset(l, at, false);
 		if (status >= 0)
 			return status;

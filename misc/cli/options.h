@@ -222,6 +222,11 @@ void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void cli_line_error(const struct cli_line *l, const char *text); /* the line and the hint alone */
 void cli_line_failed(const struct cli_line *l, const char *text);
+/*
+ * The text of a failure: with --partition, "IMAGE: what" becomes "IMAGE: partition N: what". The
+ * caller frees it; NULL: out of memory.
+ */
+char *cli_line_text(const struct cli_line *l, const char *text);
 /* Is this source "-", and standard input a terminal? Reports a failure in that case. */
 bool cli_line_terminal(const struct cli_line *l, const char *source);
 /* Print the synopsis, which begins with l->tool; returns EXIT_USAGE. */

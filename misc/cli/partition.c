@@ -150,22 +150,25 @@ int cli_partition_find(const struct cli_line *l, const char *image, uint64_t *st
 	return status;
 }
 
-void cli_partition_hint(const char *image)
+bool cli_partition_hint(const char *image)
 {
 	const int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct xw_partitions table;
 	char list[LIST_MAX];
 	uint8_t magic[2];
+	bool hinted = false;
 
 	if (fd < 0)
-		return;
+		return false;
 	if (pread(fd, magic, sizeof(magic), MAGIC_AT) == sizeof(magic) &&
 	    peek16(magic) != XW_SUPER_MAGIC && !xw_partitions_read(fd, &table)) {
 		xw_partitions_text(&table, list, sizeof(list));
-		if (*list)
+		hinted = *list;
+		if (hinted)
 			cli_hint("it has a %s partition table: --partition N selects one (%s)",
 				 table.type, list);
 		xw_partitions_free(&table);
 	}
 	close(fd);
+	return hinted;
 }

@@ -69,9 +69,9 @@ static bool overwrite_after_all(const struct mkfs_args *args)
 		return true;
 	if (!args->line.quiet && !args->line.json && cli_confirm("Proceed anyway?"))
 		return true;
-	if (!args->line.placed)
-		cli_partition_hint(args->image);
-	if (!may_replace(args) || stat(args->image, &st) || !S_ISREG(st.st_mode))
+	if (!args->line.placed && cli_partition_hint(args->image))
+		cli_hint("pass -F to overwrite the whole disk");
+	else if (!may_replace(args) || stat(args->image, &st) || !S_ISREG(st.st_mode))
 		cli_hint("pass -F to overwrite it");
 	else
 		cli_hint("pass --replace for a new file in its place, or -F to overwrite it");

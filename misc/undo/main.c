@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 
@@ -28,6 +29,7 @@ static const struct cli_row rows[] = {
 	{'n', no_argument, "-n", CLI_OURS, NULL},
 	{'o', required_argument, "-o", CLI_OURS, NULL},
 	{'z', required_argument, "-z", CLI_OURS, NULL},
+	CLI_PARTITION_ROW,
 	CLI_TALK_ROWS,
 };
 
@@ -39,6 +41,7 @@ static void print_help(FILE *out)
 	      "  -f             also if IMAGE is not in the state that UNDO_FILE is for\n"
 	      "  -n             only verify UNDO_FILE and that state; write nothing\n"
 	      "  -o BYTES       where in IMAGE the filesystem begins (default: UNDO_FILE says it)\n"
+	      "      --partition N  in partition N of IMAGE, which is a whole disk\n"
 	      "  -z FILE        write what is overwritten to another undo file\n"
 	      "  -v, --verbose  name each piece that is written back\n"
 	      "  -q, --quiet    print nothing but problems\n"
@@ -64,35 +67,46 @@ static int take(struct cli_line *l, int key, const char *value)
 	case 'z':
 		args->undo_file = value;
 		return -1;
+	case 'E': /* --partition, as "offset=BYTES" */
+		value += strlen("offset=");
+		break;
 	default:
-		if (xw_parse_size(value, 1, &args->offset) || args->offset > INT64_MAX / 2) {
-			cli_line_failf(l, "-o %.80s: not a number of bytes", value);
-			return EXIT_USAGE;
-		}
-		args->offset_set = true;
-		return -1;
+		l->placed = true;
+		break;
 	}
+	if (xw_parse_size(value, 1, &args->offset) || args->offset > INT64_MAX / 2) {
+		cli_line_failf(l, "-o %.80s: not a number of bytes", value);
+		return EXIT_USAGE;
+	}
+	args->offset_set = true;
+	return -1;
 }
 
 static int parse(struct args *args, int argc, char **argv)
 {
 	int status;
 
-	*args = (struct args){.line = {.tool = "xw-undo",
-				       .usage = "xw-undo [-fnqv] [-o BYTES] [-z FILE] UNDO_FILE "
-						"IMAGE",
-				       .rows = rows,
-				       .n_rows = sizeof(rows) / sizeof(rows[0]),
-				       .help = print_help,
-				       .take = take}};
+	*args = (struct args){
+		.line = {.tool = "xw-undo",
+			 .usage = "xw-undo [-fnqv] [-o BYTES | --partition N] [-z FILE] "
+				  "UNDO_FILE "
+				  "IMAGE",
+			 .rows = rows,
+			 .n_rows = sizeof(rows) / sizeof(rows[0]),
+			 .help = print_help,
+			 .take = take}};
 	args->line.arg = args;
 	status = cli_line_read(&args->line, argc, argv);
 	if (status >= 0)
 		return status;
-	if (argc - optind != 2)
+	if (argc - optind != 2) {
 		return cli_line_operands(&args->line, "an undo file and an image are needed");
+	}
 	args->file = argv[optind];
 	args->image = argv[optind + 1];
+	status = cli_line_offset(&args->line, argv[optind + 1]);
+	if (status >= 0)
+		return status;
 	if (args->undo_file && !cli_undo_file(&args->line, "e2undo", args->image, &args->undo_file,
 					      &args->undo_default))
 		return EXIT_FAILED;

@@ -98,6 +98,7 @@ for kind in dos gpt; do
 	fails 2 "exclude each other" "  with an offset besides"
 	mkfs -q disk
 	fails 1 "holds a $kind partition table" "$kind: a whole disk is refused"
+	is "  --replace would not keep them" sh -c '! grep -q -e --replace .err && grep -q "pass -F to overwrite the whole disk" .err'
 	is "  its partitions are named" grep -q -- "--partition N selects one (1 at 1048576, 2 at 12582912" .err
 
 	# Every tool, without and with --partition.
@@ -116,6 +117,8 @@ for kind in dos gpt; do
 		is "  with a failure" test "$RC" != 0
 		T_TOOL=$name run_tool "$BIN/$name" /dev/null --partition 2 "${args[@]}"
 		equal "  --partition 2" "$RC" 0
+		T_TOOL=$name run_tool "$BIN/$name" /dev/null --partition 2 -E offset=$MIB "${args[@]}"
+		is "  and an offset are one error" grep -Fxq "$name: --partition and an offset exclude each other" .err
 		T_TOOL=$name run_tool "$BIN/$name" /dev/null --partition 3 "${args[@]}"
 		is "  --partition 3 is not there" grep -q "no partition 3: the $kind partition table has 1 at" .err
 	done
@@ -130,6 +133,10 @@ for kind in dos gpt; do
 		[ $name != xw-import ] || set -- "$@" src
 		T_TOOL=$name run_tool "$BIN/$name" /dev/null "$@"
 		equal "$kind: $name IMAGE?offset=" "$RC" 0
+		T_TOOL=$name run_tool "$BIN/$name" /dev/null -E offset=$MIB "$@"
+		is "  and -E offset= are one error" grep -Fxq "$name: disk: -E offset= and ?offset= exclude each other" .err
+		T_TOOL=$name run_tool "$BIN/$name" /dev/null --partition 1 "$@"
+		is "  and --partition, too" grep -Fxq "$name: --partition and an offset exclude each other" .err
 	done
 done
 
@@ -180,6 +187,54 @@ fails 1 "cannot open: No such file" "a missing image"
 mkfs -q --replace --partition 1 disk
 fails 2 "not with --partition" "--replace with --partition"
 
+# A partition without a filesystem is named in the line that says so, an undo file knows its way in the whole disk.
+disk gpt
+mkfs -q --partition 2 -L two disk
+for tool in "xw-dump -h" xw-freefrag "xw-tune -l" "xw-tune -L new" "xw-export -t" "xw-age --measure" "xw-debugfs -R stats" "xw-fsck -fn" \
+	"xw-import"; do
+	read -ra args <<<"$tool --partition first disk"
+	[ "${args[0]}" != xw-import ] || args+=(src)
+	[ "${args[0]}" != xw-debugfs ] || args=(xw-debugfs -R stats --partition first disk)
+	T_TOOL=${args[0]} run_tool "$BIN/${args[0]}" /dev/null "${args[@]:1}"
+	is "$tool of a partition without a filesystem names it" grep -q "^${args[0]}: disk: partition first: no.* ext2, ext3 or ext4" .err
+done
+"$BIN/xw-fsck" --json -fn --partition 1 disk >.out 2>.err
+is "  in JSON, too" python3 -c 'import json;assert json.load(open(".out"))["error"].startswith("disk: partition 1: no")'
+dd if=disk of=part bs=$MIB skip=12 count=16 status=none
+cp disk before
+for where in "part" "--partition 2 disk"; do
+	rm -f undo
+	# shellcheck disable=SC2086
+	"$BIN/xw-tune" -q -z undo -O ^has_journal $where
+	[ "$where" != part ] || dd if=part of=disk bs=$MIB seek=12 conv=notrunc status=none
+	is "$where: changed" sh -c '! cmp -s disk before'
+	T_TOOL=xw-undo run_tool "$BIN/xw-undo" /dev/null --partition 1 undo disk
+	is "  xw-undo --partition of another partition is refused" test "$RC" != 0
+	T_TOOL=xw-undo run_tool "$BIN/xw-undo" /dev/null --partition 2 undo disk
+	works "  xw-undo --partition"
+	is "  every byte of the disk" cmp disk before
+done
+dd if=before of=disk conv=notrunc status=none
+rm -f undo
+"$BIN/xw-tune" -q -z undo -L other part
+"$BIN/xw-tune" -q -L other --partition 2 disk
+dd if=part of=disk bs=$MIB seek=12 conv=notrunc status=none
+T_TOOL=xw-undo run_tool "$BIN/xw-undo" /dev/null undo "disk?offset=$((12 * MIB))"
+works "xw-undo IMAGE?offset="
+equal "  the label is back" "$(label_in 2)" two
+T_TOOL=xw-undo
+run_tool "$BIN/xw-undo" /dev/null -o $MIB --partition 2 undo disk
+fails 2 "--partition and an offset exclude each other" "  with -o besides"
+run_tool "$BIN/xw-undo" /dev/null --partition 3 undo disk
+fails 1 "no partition 3" "  a partition that does not exist"
+T_TOOL=xw-mkfs
+for size in 10X x 1Z; do
+	mkfs -q --grow-to $size new 16M
+	fails 2 "--grow-to $size: must be a number of bytes, or one with K M G T \(or k m g t\); 1M to 2\^60 bytes" "--grow-to $size says what is allowed"
+done
+mkfs -q --grow-to 1g new 16M
+works "  a small letter is"
+
 # A file that ends before the partition does is extended to hold it.
 disk dos
 truncate -s 20M disk
@@ -192,4 +247,4 @@ mkfs -q fs 8M
 printf '\x55\xaa' | dd of=fs bs=1 seek=510 conv=notrunc status=none
 T_TOOL=xw-dump run_tool "$BIN/xw-dump" /dev/null -h fs
 is "a filesystem with a boot sector" test "$RC" = 0
-done_testing 171
+done_testing 241

@@ -133,7 +133,7 @@ for options in '-O bigalloc' '-O bigalloc -C 16384 -b 1024'; do
 	clean img "  e2fsck finds nothing"
 done
 mkfs --grow-to 12 -d tree img
-refuses "--grow-to 12" 2 "must be bytes"
+refuses "--grow-to 12" 2 "must be a number of bytes"
 mkfs -v -d tree img
 is "-v says that it grows badly" grep -q "(few for small files).*; see --grow-to" .out
 rm -f img
