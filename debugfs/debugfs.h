@@ -117,6 +117,7 @@ struct dbg {
 	struct xw_json js;
 	struct xw_diag diag;
 	const char *verb; /* the current verb, as typed; NULL: none */
+	bool stock; /* called as debugfs: messages are those of that */
 	unsigned complaints; /* in the current request */
 	char complaint[1024]; /* the first of them, or "" */
 	bool failed; /* a request failed */
@@ -145,7 +146,16 @@ const struct dbg_verb *dbg_find_verb(const char *name);
  */
 int dbg_lex(const char *line, int *argc, char ***argv, char **words);
 
-/* Print "xw-debugfs: VERB: LINE" on stderr; the request has failed, but continues. */
+/* The message of what would write to an image that is open for reading. */
+const char *dbg_read_only(const struct dbg *d);
+/* How messages about paths end, which stock debugfs says in other words. */
+#define DBG_NO_FILE ": no such file or directory"
+#define DBG_NO_DIR ": not a directory"
+
+/*
+ * Print "xw-debugfs: VERB: LINE" on stderr, and as stock debugfs "VERB: LINE"; the request has
+ * failed, but continues.
+ */
 void dbg_complain(struct dbg *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same with the message in d->diag (or the text of `code`), which is cleared. */
 void dbg_complain_diag(struct dbg *d, int code);

@@ -194,8 +194,9 @@ static const struct field mmp[] = {
 	UINT("checksum", 0x3FC, 4),
 };
 
-const struct field_table inode_fields = {"Inode", "i_", inode, XW_ARRAY_SIZE(inode)};
-const struct field_table super_fields = {"Superblock", "s_", super, XW_ARRAY_SIZE(super)};
-const struct field_table group_fields = {"Block group descriptor", "bg_", group,
+const struct field_table inode_fields = {"Inode", "set_inode", "i_", inode, XW_ARRAY_SIZE(inode)};
+const struct field_table super_fields = {"Superblock", "set_super_value", "s_", super,
+					 XW_ARRAY_SIZE(super)};
+const struct field_table group_fields = {"Block group descriptor", "set_block_group", "bg_", group,
 					 XW_ARRAY_SIZE(group)};
-const struct field_table mmp_fields = {"MMP", "mmp_", mmp, XW_ARRAY_SIZE(mmp)};
+const struct field_table mmp_fields = {"MMP", "set_mmp_value", "mmp_", mmp, XW_ARRAY_SIZE(mmp)};

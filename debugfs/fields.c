@@ -110,7 +110,7 @@ static const char *kind_name(enum field_kind kind)
 
 void field_list(struct dbg *d, const struct field_table *t)
 {
-	fprintf(d->out, "%s fields:\n", t->of);
+	fprintf(d->out, "%s fields supported by the %s command:\n", t->of, t->command);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct field *f = &t->fields[i];
 		char name[48];
@@ -122,7 +122,7 @@ void field_list(struct dbg *d, const struct field_table *t)
 		else
 			snprintf(name, sizeof(name), "%s%s", f->name,
 				 f->hi_width ? "[_hi|_lo]" : "");
-		fprintf(d->out, "\t%-25s%s\n", name,
+		fprintf(d->out, "\t%-25s\t%s\n", name,
 			f->kind != FIELD_OWN ? kind_name(f->kind)
 			: f->count           ? "physical block of this logical one"
 					     : "no value");

@@ -27,7 +27,8 @@ struct field {
 };
 
 struct field_table {
-	const char *of; /* the structure, for the heading of the list */
+	const char *of; /* the structure, for the heading of the list, */
+	const char *command; /* and the verb, as stock debugfs calls it there */
 	const char *prefix; /* of the names in the kernel's structures, which may be left out */
 	const struct field *fields;
 	size_t n;

@@ -446,13 +446,13 @@ static int verb_htree(struct dbg *d, int argc, char **argv)
 
 /* ---- dx_hash ---- */
 
+static const char *const hash_names[] = {"legacy",          "half_md4",          "tea",
+					 "legacy_unsigned", "half_md4_unsigned", "tea_unsigned"};
+
 static int hash_version(const char *name, enum xw_dx_version *out)
 {
-	static const char *const names[] = {"legacy",          "half_md4",          "tea",
-					    "legacy_unsigned", "half_md4_unsigned", "tea_unsigned"};
-
-	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++) {
-		if (!strcmp(name, names[i]) || (name[0] == (char)('0' + i) && !name[1])) {
+	for (size_t i = 0; i < XW_ARRAY_SIZE(hash_names); i++) {
+		if (!strcmp(name, hash_names[i]) || (name[0] == (char)('0' + i) && !name[1])) {
 			*out = (enum xw_dx_version)i;
 			return 0;
 		}
@@ -464,21 +464,20 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 {
 	enum xw_dx_version version = XW_DX_LEGACY;
 	struct xw_dx_hash hash;
-	uint32_t seed[4] = {0};
+	uint32_t seed[4];
 	const struct xw_super *sb = d->img ? &d->img->sb : NULL;
-	bool fold = false;
-	uint8_t uuid[16];
-	char *name;
+	bool fold = false, verbose = false;
+	uint8_t uuid[16] = {0};
+	char *name, text[37];
 	int key, rc;
 
 	/* what a directory of the image would use; without one, the hash of no seed */
 	if (sb) {
 		version = xw_dx_version(sb, sb->def_hash_version);
-		for (int i = 0; i < 4; i++)
-			seed[i] = peek32(sb->hash_seed + 4 * i);
+		memcpy(uuid, sb->hash_seed, sizeof(uuid));
 	}
 	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "h:s:c")) != -1) {
+	while ((key = getopt(argc, argv, "h:s:cv")) != -1) {
 		switch (key) {
 		case 'h':
 			if (hash_version(optarg, &version))
@@ -487,11 +486,12 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 		case 's':
 			if (uuid_parse(optarg, uuid))
 				return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is no UUID", optarg);
-			for (int i = 0; i < 4; i++)
-				seed[i] = peek32(uuid + 4 * i);
 			break;
 		case 'c':
 			fold = true;
+			break;
+		case 'v':
+			verbose = true;
 			break;
 		default:
 			return DBG_USAGE;
@@ -499,6 +499,8 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		return DBG_USAGE;
+	for (int i = 0; i < 4; i++)
+		seed[i] = peek32(uuid + 4 * i);
 	name = strdup(argv[optind]);
 	if (!name)
 		return xw_fail_nomem(&d->diag, "name");
@@ -513,6 +515,10 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 		xw_json_u64(&d->js, "minor", hash.minor);
 		xw_json_end(&d->js, '}');
 	} else if (!rc) {
+		uuid_unparse_lower(uuid, text);
+		if (verbose)
+			fprintf(d->out, "Hash algorithm: %s\nHash seed: %s\n", hash_names[version],
+				text);
 		fprintf(d->out, "Hash of %s is 0x%0" PRIx32 " (minor 0x%0" PRIx32 ")\n",
 			argv[optind], hash.major, hash.minor);
 	}
@@ -530,7 +536,7 @@ static const struct dbg_verb verbs[] = {
 	 {"hash"},
 	 0,
 	 verb_dx_hash,
-	 "[-h HASH] [-s SEED] [-c] NAME",
+	 "[-h HASH] [-s SEED] [-cv] NAME",
 	 "the hash of a name: legacy, half_md4, tea; of its casefolded form"},
 	{"itree_dump",
 	 {"itree"},

@@ -59,6 +59,7 @@ static int run(const struct debugfs_args *args)
 	struct dbg d = {
 		.out = stdout,
 		.json = args->line.json,
+		.stock = cli_stock_name() != NULL,
 		.now = args->now,
 		.how = args->how,
 		.diag = {.log = xw_show_log, .log_arg = (void *)&args->line},

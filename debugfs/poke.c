@@ -171,8 +171,7 @@ int dbg_change_bmap(struct dbg *d, char **argv)
 	int rc;
 
 	if (!d->edit)
-		return xw_fail(&d->diag, XW_ERR_STATE,
-			       "the image is open for reading only; see -w");
+		return xw_fail(&d->diag, XW_ERR_STATE, "%s", dbg_read_only(d));
 	rc = dbg_inode_number(d, argv[1 + alloc], &ino);
 	if (!rc)
 		rc = dbg_number(d, argv[2 + alloc], "logical block", &lblk);
@@ -202,6 +201,14 @@ static int mark_inode(struct xw_update *u, uint64_t n, bool used)
 	return xw_update_mark_inode(u, (xw_ino)n, used);
 }
 
+static void warn(const struct dbg *d, const char *what, uint64_t n, const char *state)
+{
+	if (d->stock)
+		cli_note("%s: Warning: %s %" PRIu64 " already %s", d->verb, what, n, state);
+	else
+		cli_warning("%s: %s %" PRIu64 " already %s", d->verb, what, n, state);
+}
+
 static int mark(struct dbg *d, uint64_t first, uint64_t count, bool used, mark_fn *fn)
 {
 	const char *what = fn == mark_block ? "block" : "inode";
@@ -213,8 +220,7 @@ static int mark(struct dbg *d, uint64_t first, uint64_t count, bool used, mark_f
 	for (uint64_t i = 0; i < count && !rc; i++) {
 		rc = fn(u, first + i, used);
 		if (rc == XW_ERR_EXISTS) {
-			cli_warning("%s: %s %" PRIu64 " is %s already", d->verb, what, first + i,
-				    used ? "in use" : "free");
+			warn(d, what, first + i, used ? "set" : "clear");
 			rc = 0;
 		}
 	}

@@ -105,7 +105,7 @@ static int add_operand(struct removal *r, const char *path)
 		return rc;
 	if (r->force || r->v.n > had)
 		return 0;
-	return xw_fail(&r->d->diag, XW_ERR_NOTFOUND, "%s: no such file or directory", path);
+	return xw_fail(&r->d->diag, XW_ERR_NOTFOUND, "%s" DBG_NO_FILE, path);
 }
 
 static int add_path(struct removal *r, const char *word)

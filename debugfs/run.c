@@ -20,6 +20,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Scripts look for these messages of stock debugfs, which name the path or the verb. */
+static bool say_as_stock(const struct dbg *d, const char *line)
+{
+	static const struct {
+		const char *end, *stock;
+		bool path;
+	} words[] = {
+		{DBG_NO_FILE, "File not found by ext2_lookup ", true},
+		{DBG_NO_DIR, "Ext2 inode is not a directory ", true},
+		{"': not found", "File not found by ext2_lookup while trying to resolve filename",
+		 false},
+	};
+	const size_t len = strlen(line);
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(words); i++) {
+		const size_t n = strlen(words[i].end);
+
+		if (len <= n || strcmp(line + len - n, words[i].end) != 0)
+			continue;
+		if (words[i].path)
+			cli_note("%.*s: %s", (int)(len - n), line, words[i].stock);
+		else
+			cli_note("%s: %s", d->verb, words[i].stock);
+		return true;
+	}
+	return false;
+}
+
 static void __attribute__((format(printf, 2, 0))) say(struct dbg *d, const char *fmt, va_list ap)
 {
 	char line[1024];
@@ -29,10 +57,12 @@ static void __attribute__((format(printf, 2, 0))) say(struct dbg *d, const char 
 		dbg_pager_flush(d->pager, d->out);
 	else
 		fflush(d->out);
-	if (d->verb)
-		cli_error("%s: %s", d->verb, line);
-	else
+	if (!d->verb)
 		cli_error("%s", line);
+	else if (!d->stock)
+		cli_error("%s: %s", d->verb, line);
+	else if (!say_as_stock(d, line))
+		cli_note("%s: %s", d->verb, line);
 	if (!d->complaints++)
 		memcpy(d->complaint, line, sizeof(line));
 	d->failed = true;
@@ -140,14 +170,20 @@ static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
 	return argc == 1 && *v->usage && *v->usage != '[';
 }
 
+const char *dbg_read_only(const struct dbg *d)
+{
+	return d->stock ? "Filesystem opened read/only"
+			: "the image is open for reading only; see -w";
+}
+
 static bool may_run(struct dbg *d, const struct dbg_verb *v, int argc, char **argv)
 {
 	if (v->flags & (DBG_OPEN | DBG_WRITE) && !d->img)
-		dbg_complain(d, "no image is open");
+		dbg_complain(d, d->stock ? "Filesystem not open" : "no image is open");
 	else if (v->flags & DBG_WRITE && only_asks(v, argc, argv))
 		return true;
 	else if (v->flags & DBG_WRITE && !d->edit)
-		dbg_complain(d, "the image is open for reading only; see -w");
+		dbg_complain(d, "%s", dbg_read_only(d));
 	else if (v->flags & DBG_WRITE && d->spoiled)
 		dbg_complain(d, "not done: an earlier change failed halfway");
 	else if (v->flags & DBG_BYTES && d->json)
@@ -161,8 +197,10 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 {
 	if (rc == DBG_USAGE) {
 		fflush(d->out);
-		d->verb = NULL;
-		dbg_complain(d, "usage: %s%s%s", v->name, *v->usage ? " " : "", v->usage);
+		if (!d->stock)
+			d->verb = NULL;
+		dbg_complain(d, "%csage: %s%s%s", d->stock ? 'U' : 'u', v->name,
+			     *v->usage ? " " : "", v->usage);
 	} else if (rc == DBG_SAID || (rc == XW_ERR_IO && !*d->diag.text && ferror(d->out))) {
 		d->failed = true; /* the end of the tool reports that results cannot be written */
 	} else if (rc) {
@@ -187,7 +225,8 @@ static int run_verb(struct dbg *d, int argc, char **argv, struct output *o)
 
 	if (!v) {
 		d->unknown = true;
-		dbg_complain(d, "no verb '%s'; help lists them", argv[0]);
+		dbg_complain(d, d->stock ? "Command not found %s" : "no verb '%s'; help lists them",
+			     argv[0]);
 		return DBG_SAID;
 	}
 	d->verb = argv[0];

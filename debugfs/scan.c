@@ -131,8 +131,8 @@ static int verb_icheck(struct dbg *d, int argc, char **argv)
 		return xw_fail_nomem(&d->diag, "blocks");
 	for (size_t i = 0; i < c.n && !rc; i++)
 		rc = dbg_number(d, argv[i + 1], "block number", &v[i].blk);
-	if (rc)
-		return rc;
+	if (rc || d->complaints)
+		return rc ? rc : DBG_SAID;
 	c.v = v;
 	c.left = c.n;
 	rc = each_inode(d, on_icheck, &c);

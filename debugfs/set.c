@@ -13,6 +13,7 @@
 
 #include "base/auto.h"
 #include "commit/super.h"
+#include "show/show.h"
 #include "disk/mmp.h"
 #include "plan/features.h"
 #include "edit/edit.h"
@@ -289,8 +290,7 @@ static int verb_feature(struct dbg *d, int argc, char **argv)
 	int rc = 0;
 
 	if (argc > 1 && !d->edit)
-		return xw_fail(&d->diag, XW_ERR_STATE,
-			       "the image is open for reading only; see -w");
+		return xw_fail(&d->diag, XW_ERR_STATE, "%s", dbg_read_only(d));
 	if (argc > 1)
 		rc = read_super(d, buf);
 	for (int i = 1; i < argc && !rc; i++)
@@ -438,7 +438,7 @@ static int verb_time(struct dbg *d, int argc, char **argv)
 			       FIELD_ITIME_MIN, FIELD_ITIME_MAX);
 	d->now = t;
 	d->set_now = true;
-	fprintf(d->out, "Setting current time to %" PRId64 "\n", t);
+	fprintf(d->out, "Setting current time to %s\n\n", xw_show_when(t).s);
 	return 0;
 }
 

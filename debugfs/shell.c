@@ -119,8 +119,7 @@ static int verb_close(struct dbg *d, int argc, char **argv)
 	if (argc > 1 && !discard && !copies)
 		return DBG_USAGE;
 	if (copies && !d->edit)
-		return xw_fail(&d->diag, XW_ERR_STATE,
-			       "the image is open for reading only; see -w");
+		return xw_fail(&d->diag, XW_ERR_STATE, "%s", dbg_read_only(d));
 	if (copies && !d->spoiled) {
 		rc = xw_tune_copies(d->img, true);
 		if (rc)

@@ -99,7 +99,7 @@ int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out)
 	}
 	rc = xw_path_resolve(d->img, from, path, false, out);
 	if (rc == XW_ERR_NOTFOUND)
-		rc = xw_fail(&d->diag, rc, "%s: no such file or directory", spec);
+		rc = xw_fail(&d->diag, rc, "%s" DBG_NO_FILE, spec);
 	return rc;
 }
 
@@ -153,7 +153,7 @@ int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode 
 	int rc = dbg_inode(d, spec, ino, in, raw);
 
 	if (!rc && (in->mode & XW_S_IFMT) != XW_S_IFDIR)
-		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a directory", spec);
+		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s" DBG_NO_DIR, spec);
 	return rc;
 }
 

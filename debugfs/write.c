@@ -45,7 +45,7 @@ static int find_name(struct dbg *d, const char *path, struct dbg_place *p, xw_in
 	if (!rc)
 		rc = xw_dir_lookup(d->img, p->dir, p->name, strlen(p->name), ino, NULL);
 	if (rc == XW_ERR_NOTFOUND)
-		xw_fail(&d->diag, rc, "%s: no such file or directory", path);
+		xw_fail(&d->diag, rc, "%s" DBG_NO_FILE, path);
 	return rc;
 }
 
@@ -263,7 +263,7 @@ static int verb_rmdir(struct dbg *d, int argc, char **argv)
 	if (!rc)
 		rc = dbg_read_inode(d, ino, &in, NULL);
 	if (!rc && (in.mode & XW_S_IFMT) != XW_S_IFDIR)
-		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a directory", argv[1]);
+		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s" DBG_NO_DIR, argv[1]);
 	if (!rc && (ino == d->cwd || ino == d->root || ino == p.dir))
 		rc = xw_fail(&d->diag, XW_ERR_BUSY, "%s: is the current directory of this session",
 			     argv[1]);

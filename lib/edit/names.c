@@ -57,7 +57,7 @@ int xw_update_link(struct xw_update *u, xw_ino dir, const char *name, size_t len
 	if (!rc)
 		rc = xw_dir_insert(&ud.d, name, len, ino, ftype);
 	if (rc == XW_ERR_EXISTS)
-		fail_name(u, rc, name, len, "is there already");
+		fail_name(u, rc, name, len, "already exists");
 	return finish(&ud, rc);
 }
 

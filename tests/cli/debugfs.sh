@@ -458,7 +458,7 @@ printf '# one\r\nmkdir /crlf\r\n\r\nstat /crlf\r\n' >requests
 dbg -w -f requests y.img
 works "lines that end in CR LF"
 dbg_stdin requests -w y.img
-fails 1 "'crlf': is there already" "  of standard input: no other name"
+fails 1 "'crlf': already exists" "  of standard input: no other name"
 dbg -R "ls -p /" y.img
 is "  the name is without" grep -q '/crlf/' .out
 

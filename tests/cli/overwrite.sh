@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What is there already is not overwritten without -F, and -F overwrites all of it.
+# What already exists is not overwritten without -F, and -F overwrites all of it.
 . "$(dirname "$0")/lib.sh"
 
 refuses() { # WHAT FILE

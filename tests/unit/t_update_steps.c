@@ -341,7 +341,7 @@ static const struct {
 	{1, false,
 	 "new a file 0; link / a a f; link / a a f; link / a/b a f; link a x a f; link 9 x a f; "
 	 "unlink / none; unlink / a",
-	 "  link /: -12 image: 'a': is there already\n  link /: -10 image: 'a/b': not a valid name "
+	 "  link /: -12 image: 'a': already exists\n  link /: -10 image: 'a/b': not a valid name "
 	 "for a directory entry\n  link a: -10 image: directory inode 12: not a directory\n  link "
 	 "9: -7 image: there is no inode 9999999\n  unlink /: -14 image: 'none': not "
 	 "found\n436fafbb053e29fd"},
