@@ -104,6 +104,8 @@ struct dbg {
 	struct xw_commit_watch watch; /* of the edit */
 	struct xw_steps steps; /* on the edit: the steps of dbg_step_begin() */
 	struct dbg_log *log; /* journal_open */
+	char *journal; /* owned: the external journal that it opened last; NULL: none */
+	char *undo; /* owned: how.undo_file, if a request named it */
 	struct dbg_extents *extents; /* extent_open */
 	struct xw_image *img; /* used by verbs for reading */
 	xw_ino root, cwd;

@@ -174,6 +174,11 @@ static void drop(struct dbg *d)
 	free(d->path);
 	free(d->real);
 	free(d->redo_dir);
+	free(d->journal);
+	if (d->undo)
+		d->how.undo_file = NULL;
+	free(d->undo);
+	d->journal = d->undo = NULL;
 	d->img = NULL;
 	d->edit = NULL;
 	d->dev = NULL;

@@ -105,7 +105,10 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 	rc = split_offset(d, argv[optind], &how.offset);
 	if (!rc)
 		rc = dbg_open(d, argv[optind], &how);
-	d->how.undo_file = NULL; /* owned by the edit */
+	if (!rc)
+		d->undo = steal(undo);
+	else
+		d->how.undo_file = NULL;
 	d->how.data_source = NULL; /* a word of the request */
 	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs that write a journal to be replayed by others, and replay one.
+ * Verbs that write a journal to be replayed: by others, or by journal_run (replay_journal.c).
  *
  * Transactions are appended to those in the log; the first one in an empty log sets its start, and
  * the superblock then asks for recovery. All of this is part of the session's single commit, but
@@ -8,8 +8,7 @@
  */
 #include "config.h"
 
-#include "cli/device.h"
-#include "cli/human.h"
+#include "journals.h"
 #include "poke.h"
 
 #include <errno.h>
@@ -24,9 +23,7 @@
 #include "base/auto.h"
 #include "session/edit.h"
 #include "commit/super.h"
-#include "session/journal.h"
 #include "journal/txn.h"
-#include "fastcommit/fastcommit.h"
 
 /* The open journal. */
 struct dbg_log {
@@ -88,11 +85,6 @@ static int set_checksums(struct dbg *d, struct xw_log *log, uint64_t version)
 	return 0;
 }
 
-static bool is_external(const struct xw_super *sb)
-{
-	return sb->feature_compat & XW_COMPAT_HAS_JOURNAL && !sb->journal_inum;
-}
-
 /* device: of an external journal; NULL: the journal of the image, wherever that is. */
 static int open_log(struct dbg *d, struct dbg_log *l, const char *device)
 {
@@ -100,19 +92,17 @@ static int open_log(struct dbg *d, struct dbg_log *l, const char *device)
 	auto_free char *found = NULL;
 	int rc;
 
-	if (!device && is_external(sb)) {
-		const struct cli_text uuid = cli_uuid(sb->journal_uuid);
-
-		device = found = cli_find_device(uuid.s);
-		if (!device)
-			return xw_fail(&d->diag, XW_ERR_NOTFOUND,
-				       "the journal is external, and no device has its UUID, %s: "
-				       "-f names it",
-				       uuid.s);
-	}
-	if (device) {
-		rc = xw_dev_open_file(device, 0, &d->diag, &l->dev);
-		return rc ? rc : xw_log_open_external(l->dev, sb, &d->diag, &l->log);
+	if (device || dbg_journal_external(sb)) {
+		rc = dbg_journal_device(d, device, &found);
+		if (!rc)
+			rc = xw_dev_open_file(found, 0, &d->diag, &l->dev);
+		if (!rc)
+			rc = xw_log_open_external(l->dev, sb, &d->diag, &l->log);
+		if (rc)
+			return rc;
+		free(d->journal);
+		d->journal = dbg_absolute(found); /* for journal_run */
+		return 0;
 	}
 	rc = xw_log_open_image(d->img, &l->log);
 	if (rc == XW_ERR_NOTFOUND)
@@ -351,42 +341,6 @@ static int verb_close(struct dbg *d, int argc, char **argv)
 	return rc;
 }
 
-struct replay {
-	struct dbg *d;
-	struct xw_journal_info info;
-};
-
-static int replay(void *arg, struct xw_dev *dev)
-{
-	struct replay *r = arg;
-
-	int rc = xw_journal_recover(dev, XW_REPLAY_FAST, &r->d->diag, &r->info);
-
-	if (!rc && r->info.needed)
-		rc = xw_journal_count_free(dev);
-	return XW_MIN(rc, 0);
-}
-
-static int verb_run(struct dbg *d, int argc, char **argv)
-{
-	struct replay r = {.d = d};
-	int rc;
-
-	(void)argv;
-	if (argc != 1)
-		return DBG_USAGE;
-	if (d->log)
-		return xw_fail(&d->diag, XW_ERR_STATE, "close the journal first (journal_close)");
-	xw_edit_doubt(d->edit);
-	rc = xw_step_apart(&d->steps, d->img->block_size, replay, &r);
-	d->spoiled |= d->steps.torn;
-	dbg_wrote(d);
-	if (!rc && r.info.needed)
-		fprintf(d->out, "%" PRIu32 " transactions, %" PRIu64 " blocks\n",
-			r.info.transactions, r.info.blocks);
-	return rc;
-}
-
 #define W (DBG_OPEN | DBG_WRITE)
 static const struct dbg_verb verbs[] = {
 	{"journal_open",
@@ -402,7 +356,12 @@ static const struct dbg_verb verbs[] = {
 	 "[-b BLOCKS] [-r BLOCKS] [-c] HOSTFILE",
 	 "write a transaction; -r: revoked blocks, -c: one without a commit"},
 	{"journal_close", {"jc"}, W, verb_close, "", "close the journal"},
-	{"journal_run", {"jr"}, W, verb_run, "", "replay the journal"},
+	{"journal_run",
+	 {"jr"},
+	 W,
+	 dbg_verb_journal_run,
+	 "[-f DEVICE]",
+	 "replay the journal; -f: an external one"},
 };
 
 const struct dbg_family dbg_journal_write_verbs = {"Writing the journal", verbs,
