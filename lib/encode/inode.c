@@ -155,6 +155,20 @@ static void encode_payload(const struct xw_encoder *enc, const struct xw_binode 
 	}
 }
 
+static uint32_t chattr_flags(const struct xw_binode *n)
+{
+	uint32_t flags = 0;
+
+	flags |= n->flags & XW_BN_IMMUTABLE ? XW_FL_IMMUTABLE : 0;
+	flags |= n->flags & XW_BN_APPEND ? XW_FL_APPEND : 0;
+	flags |= n->flags & XW_BN_NODUMP ? XW_FL_NODUMP : 0;
+	flags |= n->flags & XW_BN_NOATIME ? XW_FL_NOATIME : 0;
+	flags |= n->flags & XW_BN_SYNC ? XW_FL_SYNC : 0;
+	if (n->flags & XW_BN_BY_TYPE)
+		flags |= xw_binode_is(n, XW_S_IFDIR) ? XW_FL_DIRSYNC : XW_FL_JOURNAL_DATA;
+	return flags;
+}
+
 int xw_itable_encode(const struct xw_encoder *enc, const struct xw_binode *n, struct xw_inode *in)
 {
 	char path[XW_ENCODE_PATH_MAX];
@@ -173,8 +187,7 @@ int xw_itable_encode(const struct xw_encoder *enc, const struct xw_binode *n, st
 	in->generation = xw_encode_generation(enc, n);
 	if (xw_binode_is(n, XW_S_IFDIR) && n->dir->shape.indexed)
 		in->flags |= XW_FL_INDEX | (n->dir->itree ? XW_FL_ITREE : 0);
-	if (n->flags & XW_BN_IMMUTABLE)
-		in->flags |= XW_FL_IMMUTABLE;
+	in->flags |= chattr_flags(n);
 	if (n->inherit) {
 		in->flags |= xw_inode_inherited(n->inherit->flags, n->mode);
 		in->projid = n->inherit->projid;

@@ -21,8 +21,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -30,6 +32,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "import/dir.h"
+#include "tree/model.h"
 
 #define OPEN_LEVELS 32
 #define READ_BYTES ((size_t)1 << 20)
@@ -228,6 +231,31 @@ static void set_stat(struct dir *d, const struct stat *st, enum xw_etype type)
 	}
 }
 
+/*
+ * The flags of chattr(1) that any ext4 can have, if the host filesystem has flags at all. Those of
+ * ioctl(2) are the ones on disk.
+ */
+static void set_chattr(struct dir *d, int fd)
+{
+	static const struct {
+		unsigned host;
+		uint16_t node;
+	} flags[] = {
+		{FS_IMMUTABLE_FL, XW_BN_IMMUTABLE}, {FS_APPEND_FL, XW_BN_APPEND},
+		{FS_NODUMP_FL, XW_BN_NODUMP},       {FS_NOATIME_FL, XW_BN_NOATIME},
+		{FS_SYNC_FL, XW_BN_SYNC},
+	};
+	const bool dir = d->e.type == XW_ET_DIR;
+	int host = 0; /* the kernel's idea of the argument, whatever its name says */
+
+	if (ioctl(fd, FS_IOC_GETFLAGS, &host) < 0)
+		return;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(flags); i++)
+		d->e.chattr |= (unsigned)host & flags[i].host ? flags[i].node : 0;
+	if ((unsigned)host & (dir ? FS_DIRSYNC_FL : FS_JOURNAL_DATA_FL))
+		d->e.chattr |= XW_BN_BY_TYPE;
+}
+
 static int set_xattrs(struct dir *d, int fd, const char *name)
 {
 	const char *what;
@@ -287,6 +315,7 @@ static int visit_file(struct dir *d, int at, const char *name)
 	if (!S_ISREG(st.st_mode))
 		return dir_fail(d, 0, "was replaced while the tree was read");
 	set_stat(d, &st, XW_ET_REG);
+	set_chattr(d, d->file);
 	d->off = 0;
 	d->seg = 0;
 	d->checked = false;
@@ -303,6 +332,7 @@ static int visit_dir(struct dir *d, int fd)
 
 	if (!err) {
 		set_stat(d, &st, XW_ET_DIR);
+		set_chattr(d, fd);
 		if (!d->levels.n)
 			d->root_dev = st.st_dev;
 		if (!set_xattrs(d, fd, NULL) && !(d->one_file_system && st.st_dev != d->root_dev))

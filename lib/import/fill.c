@@ -141,6 +141,8 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 	int rc;
 
 	n->flags |= XW_BN_ATTRS;
+	if (!plain && !(n->flags & XW_BN_OLD)) /* Linux keeps those of an existing inode */
+		n->flags = (uint16_t)((n->flags & ~XW_BN_CHATTR) | e->chattr);
 	if (e->type == XW_ET_LNK)
 		perms = 0777; /* the mode that Linux shows for every symlink */
 	else

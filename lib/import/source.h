@@ -57,6 +57,7 @@ struct xw_entry {
 	struct xw_time mtime, atime;
 	struct xw_time ctime; /* of a host directory only */
 	bool has_atime, has_ctime;
+	uint16_t chattr; /* of files and directories of the host: XW_BN_CHATTR */
 	uint32_t dev_major, dev_minor; /* of CHR and BLK */
 	/*
 	 * HARDLINK: payload of `size` bytes follows and replaces the contents of the target (cpio,

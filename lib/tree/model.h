@@ -72,6 +72,14 @@ struct xw_bmap {
 #define XW_BN_INLINE 0x400 /* contents (`bytes`) or names are stored in the inode */
 #define XW_BN_XATTRS 0x800 /* xattrs and xblock replace the existing attributes, NULL: none */
 #define XW_BN_LINKS 0x200 /* the number of its names changed */
+/* Flags of chattr(1), as XW_BN_IMMUTABLE: i_flags of a new inode. */
+#define XW_BN_APPEND 0x4
+#define XW_BN_NODUMP 0x1000
+#define XW_BN_NOATIME 0x2000
+#define XW_BN_SYNC 0x4000
+#define XW_BN_BY_TYPE 0x8000 /* of a directory DIRSYNC, of a file JOURNAL_DATA */
+#define XW_BN_CHATTR                                                                               \
+	(XW_BN_IMMUTABLE | XW_BN_APPEND | XW_BN_NODUMP | XW_BN_NOATIME | XW_BN_SYNC | XW_BN_BY_TYPE)
 
 struct xw_binode {
 	struct xw_binode *next; /* all inodes in stream order */
