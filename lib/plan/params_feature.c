@@ -18,6 +18,8 @@
 #define FAST_COMMIT_KIB_MAX (1ull << 32)
 /* mke2fs: of a journal, fast commits included */
 #define JOURNAL_BLOCKS_MAX 10240000u
+/* Observed: Linux 6.18 says "orphan file too big" of more, for blocks of 1 and of 4 KiB. */
+#define ORPHAN_BLOCKS_MOUNTED 512u
 
 static int bad(struct xw_diag *diag, const char *name, const char *value, const char *why)
 {
@@ -234,6 +236,11 @@ int xw_params_finish_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (p->orphan_blocks > UINT32_MAX)
 		return xw_fail(diag, XW_ERR_USAGE, "-E orphan_file_size: %llu blocks are too many",
 			       (unsigned long long)p->orphan_blocks);
+	if (p->orphan_blocks > ORPHAN_BLOCKS_MOUNTED)
+		xw_log(diag, XW_LOG_WARN,
+		       "-E orphan_file_size: Linux mounts no orphan file of more than %u blocks, "
+		       "this has %llu",
+		       ORPHAN_BLOCKS_MOUNTED, (unsigned long long)p->orphan_blocks);
 	if (p->fast_commit_kib * 1024 / p->block_size > JOURNAL_BLOCKS_MAX)
 		return xw_fail(diag, XW_ERR_USAGE, "-J fast_commit_size=%llu: at most %u blocks",
 			       (unsigned long long)p->fast_commit_kib, JOURNAL_BLOCKS_MAX);

@@ -146,4 +146,20 @@ fails 2 "1024" "-O journal_dev too small"
 mkfs -O journal_dev -d in.tar img2 64M
 fails 2 "has no files" "-O journal_dev -d"
 is "and none of them was made" gone img2
-done_testing 80
+
+# A larger orphan file than Linux mounts is a warning.
+for blocks in 512 513; do
+	rm -f img2
+	mkfs -q -t ext4 -b 1024 -O orphan_file -E orphan_file_size=$blocks img2 64M
+	equal "an orphan file of $blocks blocks: warnings" "$RC $(grep -c 'no orphan file of more than 512 blocks' .err)" "0 $((blocks - 512))"
+	if can_loop; then
+		mkdir -p mnt2
+		RC=0
+		mount -o loop img2 mnt2 2>.err || RC=$?
+		umount mnt2 2>/dev/null
+		equal "  Linux mounts it" "$((RC == 0))" $((513 - blocks))
+	else
+		skip "  Linux mounts it" "needs root and loop devices" 1
+	fi
+done
+done_testing 84
