@@ -2,6 +2,7 @@
 /* xw-fsck: check and repair an image. */
 #include "config.h"
 
+#include "base/auto.h"
 #include "cli/device.h"
 #include "cli/env.h"
 #include "cli/partition.h"

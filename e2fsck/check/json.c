@@ -29,7 +29,6 @@ void xw_fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_
 {
 	const struct fsck_tally t = xw_fsck_tally(f, o);
 	const char *const error = xw_fsck_why(f, o);
-	const char *const pending = o->completed ? "completed" : o->pending ? "shown" : NULL;
 
 	xw_json_object(j, NULL);
 	xw_json_str(j, "image", f->opts.image, strlen(f->opts.image));
@@ -37,8 +36,10 @@ void xw_fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_
 		xw_json_str(j, "error", error, strlen(error));
 	xw_json_bool(j, "clean", t.clean);
 	xw_json_bool(j, "modified", t.modified);
-	if (pending)
-		xw_json_str(j, "pending", pending, strlen(pending));
+	if (o->pending)
+		xw_json_bool(j, "pending_change", true);
+	if (o->completed)
+		xw_json_bool(j, "completed_change", true);
 	xw_json_u64(j, "found", t.found);
 	xw_json_u64(j, "repaired", t.repaired);
 	xw_json_u64(j, "left", t.left);

@@ -144,7 +144,7 @@ while read -r tool source pattern; do
 	equal "  the manual page has all of them" "$(tr '\n' ' ' <unnamed)" ""
 done <<'TABLE'
 xw-mkfs lib/plan/params_ext.c \{"([a-z_0-9-]+)", ARG_
-xw-fsck e2fsck/extended.c [F{][LAG(]*"([a-z_0-9]+)"
+xw-fsck e2fsck/check/extended.c [F{][LAG(]*"([a-z_0-9]+)"
 xw-tune lib/tune/option_lists.c \{"([a-z_0-9-]+)", (true|false), set_
 TABLE
 done_testing 76

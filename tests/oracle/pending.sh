@@ -78,7 +78,7 @@ else
 	skip "JSON" "python3 is not installed" 28
 fi
 run_tool "$BIN/xw-fsck" /dev/null -fn --json img
-equal "xw-fsck --json: the last object says so, too" "$RC $(tail -n 1 .out | grep -o '"pending":"[a-z]*"')" '0 "pending":"shown"'
+equal "xw-fsck --json: the last object says so, too" "$RC $(tail -n 1 .out | grep -o '"pending_change":[a-z]*')" '0 "pending_change":true'
 fits_schema "  which fits the schema"
 for call in "xw-dump -q" "xw-tune -q -l" "xw-export -q -f /dev/null" "xw-fsck -fnq"; do
 	# shellcheck disable=SC2086
@@ -114,7 +114,7 @@ xw-debugfs -w -R ls img
 CALLS
 cp half img
 run_tool "$BIN/xw-fsck" /dev/null -fy --json img
-equal "xw-fsck --json: the last object says so, too" "$(tail -n 1 .out | grep -o '"pending":"[a-z]*"')" '"pending":"completed"'
+equal "xw-fsck --json: the last object says so, too" "$(tail -n 1 .out | grep -o '"completed_change":[a-z]*')" '"completed_change":true'
 fits_schema "  which fits the schema"
 run_tool "$BIN/xw-fsck" /dev/null -fn --json img
 equal "  and nothing of it the next time" "$RC $(grep -c pending .out)" "0 0"
