@@ -93,10 +93,7 @@ static int set_jobs(struct fsck_opts *o, const char *value, struct xw_diag *diag
 
 static int set_commit(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
-	if (xw_commit_how_parse(value, &o->how))
-		return 0;
-	(void)xw_fail(diag, XW_ERR_USAGE, "--commit: \"%s\" is not " XW_COMMIT_HOWS, value);
-	return FSCK_EXIT_USAGE;
+	return xw_commit_how_set(value, &o->how, diag) ? FSCK_EXIT_USAGE : 0;
 }
 
 static int set_now(struct fsck_opts *o, const char *value, struct xw_diag *diag)
