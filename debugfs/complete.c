@@ -64,9 +64,9 @@ static void offer_verb(struct offer *o, const char *name, const char *prefix)
 		offer_word(o, strdup(name));
 }
 
-static void offer_verbs(struct offer *o, const char *prefix)
+static void offer_verbs(struct offer *o, const struct dbg *d, const char *prefix)
 {
-	for (const struct dbg_family *const *f = dbg_families; *f; f++) {
+	for (const struct dbg_family *const *f = d->families; *f; f++) {
 		for (size_t i = 0; i < (*f)->n; i++) {
 			const struct dbg_verb *v = &(*f)->verbs[i];
 
@@ -136,7 +136,7 @@ char **debugfs_complete(struct dbg *d, const char *line, size_t len, size_t *fro
 	for (size_t i = 0; i < *from; i++)
 		first = first && (line[i] == ' ' || line[i] == '\t');
 	if (first)
-		offer_verbs(&o, word);
+		offer_verbs(&o, d, word);
 	else if (d->img)
 		offer_names(d, &o, word);
 	xw_diag_clear(&d->diag);

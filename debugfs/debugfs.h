@@ -50,6 +50,13 @@ struct dbg_family {
 	const char *title;
 	const struct dbg_verb *verbs;
 	size_t n;
+	/*
+	 * What its verbs keep in struct dbg from one request to the next; both may be NULL. The
+	 * image was changed or closed: drop what was derived from it. The image is closed: drop the
+	 * rest.
+	 */
+	void (*changed)(struct dbg *d);
+	void (*closed)(struct dbg *d);
 };
 
 /* In the order of listings; NULL-terminated. */
@@ -94,6 +101,7 @@ struct dbg_how {
 };
 
 struct dbg {
+	const struct dbg_family *const *families; /* dbg_families */
 	struct dbg_how how; /* for the open image, or the next one */
 	char *path; /* as given; NULL: no image is open */
 	const char *redo_file; /* how.redo_file or redo_dir; NULL: beside the image */
@@ -140,7 +148,7 @@ struct dbg {
 /* Run one line; an empty one is ignored. Failures are reported and set d->failed. */
 void dbg_run(struct dbg *d, const char *line);
 /* The verb of that name or alias, or NULL. */
-const struct dbg_verb *dbg_find_verb(const char *name);
+const struct dbg_verb *dbg_find_verb(const struct dbg *d, const char *name);
 /*
  * Split a line into words, which *words owns together with the array (free both). Words are
  * separated by blanks; double quotes preserve blanks, and a doubled quote inside them is literal.
@@ -150,6 +158,9 @@ int dbg_lex(const char *line, int *argc, char ***argv, char **words);
 
 /* The message of what would write to an image that is open for reading. */
 const char *dbg_read_only(const struct dbg *d);
+
+/* ---- messages (complain.c) ---- */
+
 /* How messages about paths end, which stock debugfs says in other words. */
 #define DBG_NO_FILE ": no such file or directory"
 #define DBG_NO_DIR ": not a directory"
@@ -176,8 +187,6 @@ int dbg_close(struct dbg *d, bool commit);
  */
 int dbg_step_begin(struct dbg *d, struct xw_update **out);
 int dbg_step_end(struct dbg *d, int rc);
-void dbg_log_close(struct dbg *d); /* write_journal.c */
-void dbg_extents_close(struct dbg *d); /* extents.c */
 /*
  * Open and truncate a file on the host for results: returns a descriptor, or a failure.
  * XW_ERR_USAGE: it is the open image, its redo or undo file, or `journal` (may be NULL).
@@ -190,9 +199,6 @@ void dbg_wrote(struct dbg *d);
 
 /* After set_current_time: the superblock of a changed image says that time, as stock's does. */
 int dbg_stamp(struct dbg *d); /* set.c */
-
-/* The image was changed or closed: its allocator (stats.c) is invalid. */
-void dbg_mb_forget(struct dbg *d);
 
 /* ---- operands (words.c) ---- */
 

@@ -77,17 +77,6 @@ static int new_node(struct ext_tree *t, xw_blk goal, unsigned depth, struct ext_
 	return 0;
 }
 
-static int write_node(struct ext_tree *t, struct ext_node *n)
-{
-	const uint32_t bs = t->img->block_size;
-
-	if (xw_super_has_csum(&t->img->sb))
-		xw_extent_block_set_csum(
-			n->buf, bs, xw_inode_seed(t->img->csum_seed, t->ino, t->in.generation));
-	n->dirty = false;
-	return xw_dev_pwrite(t->img->dev, n->buf, bs, n->blk * bs);
-}
-
 static xw_blk goal_of_root(const struct ext_tree *t)
 {
 	struct xw_extent_idx idx;
@@ -188,11 +177,11 @@ static int split_at(struct ext_tree *t, unsigned level, unsigned moved)
 	put_entry(t, level - 1, t->pos.at[level - 1] + 1, &idx);
 	n->end = idx.lblk;
 	if (t->pos.at[level] < left) {
-		rc = write_node(t, &more);
+		rc = ext_write_node(t, &more);
 		free(more.buf);
 		return rc;
 	}
-	rc = write_node(t, n);
+	rc = ext_write_node(t, n);
 	free(n->buf);
 	*n = more;
 	t->pos.at[level] -= left;
@@ -438,37 +427,5 @@ int ext_set_bmap(struct ext_tree *t, xw_lblk lblk, xw_blk pblk, bool unwritten)
 		rc = set_bmap(t, &one);
 	if (!rc && ext_goto(t, was.lblk, level)) /* the entry may be gone */
 		xw_diag_clear(&t->d->diag);
-	return rc;
-}
-
-int ext_save(struct ext_tree *t)
-{
-	const uint64_t unit = (uint64_t)t->img->block_size >> 9;
-	const int64_t cluster = INT64_C(1) << t->u->place.enc.cluster_bits;
-	const int64_t before = (int64_t)xw_update_bytes(t->u, &t->in);
-	int rc = 0;
-
-	xw_edit_doubt(t->d->edit);
-	for (unsigned i = 1; i < XW_ARRAY_SIZE(t->node) && !rc; i++) {
-		if (t->node[i].loaded && t->node[i].dirty)
-			rc = write_node(t, &t->node[i]);
-	}
-	if (!rc && t->gain) {
-		const int64_t blocks =
-			(int64_t)(xw_inode_fs_blocks_512(&t->in, &t->img->sb) / unit) +
-			t->gain * cluster;
-
-		t->gain = 0;
-		rc = xw_inode_set_blocks(&t->in, &t->img->sb, blocks > 0 ? (uint64_t)blocks : 0);
-	}
-	if (!rc)
-		rc = xw_update_charge(t->u, &t->in, 0,
-				      (int64_t)xw_update_bytes(t->u, &t->in) - before);
-	if (!rc) {
-		rc = xw_update_put(t->u, t->ino, &t->in, t->raw);
-		t->raw = NULL;
-	}
-	if (!rc)
-		rc = xw_update_get(t->u, t->ino, &t->in, &t->raw);
 	return rc;
 }

@@ -13,7 +13,7 @@
 
 #include "base/auto.h"
 
-void dbg_extents_close(struct dbg *d)
+static void close_extents(struct dbg *d)
 {
 	free(d->extents);
 	d->extents = NULL;
@@ -91,7 +91,7 @@ static int verb_close(struct dbg *d, int argc, char **argv)
 	(void)argv;
 	if (argc != 1)
 		return DBG_USAGE;
-	dbg_extents_close(d);
+	close_extents(d);
 	return rc;
 }
 
@@ -516,4 +516,9 @@ static const struct dbg_verb verbs[] = {
 };
 /* clang-format on */
 
-const struct dbg_family dbg_extent_verbs = {"Extent trees", verbs, XW_ARRAY_SIZE(verbs)};
+const struct dbg_family dbg_extent_verbs = {
+	.title = "Extent trees",
+	.verbs = verbs,
+	.n = XW_ARRAY_SIZE(verbs),
+	.closed = close_extents,
+};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moving a cursor in an extent tree. An index entry is met twice on the way forward: before its
+ * The nodes under a cursor in an extent tree, loaded and written, and its moves. An index entry is met twice on the way forward: before its
  * children, and behind them (2ND_VISIT); `visited` says which, as in the stock debugger.
  */
 #include "config.h"
 
 #include "exttree.h"
+#include "edit/edit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,6 +28,49 @@ static uint64_t entry_start(const struct ext_tree *t, unsigned level, unsigned i
 	}
 	xw_extent_idx_decode(t->node[level].buf, i, &idx);
 	return idx.lblk;
+}
+
+int ext_write_node(struct ext_tree *t, struct ext_node *n)
+{
+	const uint32_t bs = t->img->block_size;
+
+	if (xw_super_has_csum(&t->img->sb))
+		xw_extent_block_set_csum(
+			n->buf, bs, xw_inode_seed(t->img->csum_seed, t->ino, t->in.generation));
+	n->dirty = false;
+	return xw_dev_pwrite(t->img->dev, n->buf, bs, n->blk * bs);
+}
+
+int ext_save(struct ext_tree *t)
+{
+	const uint64_t unit = (uint64_t)t->img->block_size >> 9;
+	const int64_t cluster = INT64_C(1) << t->u->place.enc.cluster_bits;
+	const int64_t before = (int64_t)xw_update_bytes(t->u, &t->in);
+	int rc = 0;
+
+	xw_edit_doubt(t->d->edit);
+	for (unsigned i = 1; i < XW_ARRAY_SIZE(t->node) && !rc; i++) {
+		if (t->node[i].loaded && t->node[i].dirty)
+			rc = ext_write_node(t, &t->node[i]);
+	}
+	if (!rc && t->gain) {
+		const int64_t blocks =
+			(int64_t)(xw_inode_fs_blocks_512(&t->in, &t->img->sb) / unit) +
+			t->gain * cluster;
+
+		t->gain = 0;
+		rc = xw_inode_set_blocks(&t->in, &t->img->sb, blocks > 0 ? (uint64_t)blocks : 0);
+	}
+	if (!rc)
+		rc = xw_update_charge(t->u, &t->in, 0,
+				      (int64_t)xw_update_bytes(t->u, &t->in) - before);
+	if (!rc) {
+		rc = xw_update_put(t->u, t->ino, &t->in, t->raw);
+		t->raw = NULL;
+	}
+	if (!rc)
+		rc = xw_update_get(t->u, t->ino, &t->in, &t->raw);
+	return rc;
 }
 
 /* Load the child of the current entry of a level. */

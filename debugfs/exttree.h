@@ -72,6 +72,9 @@ int ext_load(struct dbg *d, struct xw_update *u, const struct dbg_extents *x, st
 /* Load the nodes on a saved path, as long as the tree still has them. */
 int ext_seek(struct ext_tree *t, const struct ext_pos *pos);
 void ext_unload(struct ext_tree *t);
+/* Write one node to the image; changed nodes and the inode, in a step. */
+int ext_write_node(struct ext_tree *t, struct ext_node *n);
+int ext_save(struct ext_tree *t);
 
 /* XW_ERR_NOTFOUND: there is no such entry, or no current one. */
 int ext_move(struct ext_tree *t, enum ext_move move);
@@ -92,7 +95,5 @@ int ext_split(struct ext_tree *t);
 int ext_fix_parents(struct ext_tree *t);
 /* Map lblk to pblk, or unmap it with pblk 0. Neither block is allocated or freed. */
 int ext_set_bmap(struct ext_tree *t, xw_lblk lblk, xw_blk pblk, bool unwritten);
-/* Write changed nodes and the inode. */
-int ext_save(struct ext_tree *t);
 
 #endif

@@ -57,6 +57,7 @@ static bool has_failed(const struct dbg *d, const struct debugfs_args *args)
 static int run(const struct debugfs_args *args)
 {
 	struct dbg d = {
+		.families = dbg_families,
 		.out = stdout,
 		.json = args->line.json,
 		.stock = cli_stock_name() != NULL,

@@ -161,12 +161,23 @@ static int open_writing(struct dbg *d, const char *path)
 	return open_image(d, xw_edit_dev(d->edit));
 }
 
+/* The image was changed or closed: the families drop what they derived from it. */
+static void changed(struct dbg *d)
+{
+	for (const struct dbg_family *const *f = d->families; *f; f++) {
+		if ((*f)->changed)
+			(*f)->changed(d);
+	}
+}
+
 /* Drop all data about an image. */
 static void drop(struct dbg *d)
 {
-	dbg_mb_forget(d);
-	dbg_log_close(d);
-	dbg_extents_close(d);
+	changed(d);
+	for (const struct dbg_family *const *f = d->families; *f; f++) {
+		if ((*f)->closed)
+			(*f)->closed(d);
+	}
 	xw_step_forget(&d->steps);
 	xw_image_close(d->img);
 	xw_edit_end(d->edit);
@@ -241,7 +252,7 @@ static void reread(struct dbg *d)
 	struct xw_diag *diag = d->img->diag, quiet = {0};
 	struct xw_image *now;
 
-	dbg_mb_forget(d);
+	changed(d);
 	if (xw_image_open(d->img->dev, d->img->flags, &quiet, &now)) {
 		xw_image_forget(d->img);
 		return;

@@ -187,8 +187,8 @@ static void list_verb(struct dbg *d, const struct dbg_verb *v)
 
 static int list_all(struct dbg *d)
 {
-	for (const struct dbg_family *const *f = dbg_families; *f; f++) {
-		fprintf(d->out, "%s%s:\n", f == dbg_families ? "" : "\n", (*f)->title);
+	for (const struct dbg_family *const *f = d->families; *f; f++) {
+		fprintf(d->out, "%s%s:\n", f == d->families ? "" : "\n", (*f)->title);
 		for (size_t i = 0; i < (*f)->n; i++)
 			list_verb(d, &(*f)->verbs[i]);
 	}
@@ -203,7 +203,7 @@ static int verb_help(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	if (argc < 2)
 		return list_all(d);
-	v = dbg_find_verb(argv[1]);
+	v = dbg_find_verb(d, argv[1]);
 	if (!v)
 		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "there is no verb '%s'", argv[1]);
 	fprintf(d->out, "%s%s%s\n\t%s\n", v->name, *v->usage ? " " : "", v->usage, v->help);

@@ -83,7 +83,7 @@ struct dbg_mb {
 
 static const struct xw_alloc_tunables usual = {-1, -1, -1, -1, -1, -1};
 
-void dbg_mb_forget(struct dbg *d)
+static void forget_mb(struct dbg *d)
 {
 	if (!d->mb)
 		return;
@@ -102,7 +102,7 @@ static int get_mb(struct dbg *d, const struct xw_alloc_tunables *how, struct mb 
 	int rc;
 
 	if (d->mb && how && memcmp(&d->mb->how, how, sizeof(*how)))
-		dbg_mb_forget(d);
+		forget_mb(d);
 	if (!d->mb) {
 		d->mb = calloc(1, sizeof(*d->mb));
 		if (!d->mb)
@@ -111,7 +111,7 @@ static int get_mb(struct dbg *d, const struct xw_alloc_tunables *how, struct mb 
 		d->mb->how = how ? *how : usual;
 		rc = mb_open(&d->mb->m, &d->mb->s, d->img, &d->mb->how);
 		if (rc) {
-			dbg_mb_forget(d);
+			forget_mb(d);
 			return rc;
 		}
 	}
@@ -293,4 +293,9 @@ static const struct dbg_verb verbs[] = {
 	 "where a request would be placed, by which criterion, and groups considered"},
 };
 
-const struct dbg_family dbg_stats_verbs = {"The image as a whole", verbs, XW_ARRAY_SIZE(verbs)};
+const struct dbg_family dbg_stats_verbs = {
+	.title = "The image as a whole",
+	.verbs = verbs,
+	.n = XW_ARRAY_SIZE(verbs),
+	.changed = forget_mb,
+};

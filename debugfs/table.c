@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* All verbs: the families, one file each, and lookup by name. */
+/* All verbs: the families, one file each. */
 #include "config.h"
 
 #include "debugfs.h"
-
-#include <string.h>
 
 /* One family per line, so that lines can be added independently. */
 /* clang-format off */
@@ -33,25 +31,3 @@ const struct dbg_family *const dbg_families[] = {
 	NULL,
 };
 /* clang-format on */
-
-static bool is_called(const struct dbg_verb *v, const char *name)
-{
-	if (!strcmp(v->name, name))
-		return true;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(v->alias) && v->alias[i]; i++) {
-		if (!strcmp(v->alias[i], name))
-			return true;
-	}
-	return false;
-}
-
-const struct dbg_verb *dbg_find_verb(const char *name)
-{
-	for (const struct dbg_family *const *f = dbg_families; *f; f++) {
-		for (size_t i = 0; i < (*f)->n; i++) {
-			if (is_called(&(*f)->verbs[i], name))
-				return &(*f)->verbs[i];
-		}
-	}
-	return NULL;
-}

@@ -33,7 +33,7 @@ struct dbg_log {
 	uint64_t room; /* unused blocks of the log */
 };
 
-void dbg_log_close(struct dbg *d)
+static void close_log(struct dbg *d)
 {
 	if (d->log) {
 		xw_log_close(d->log->log);
@@ -148,7 +148,7 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 	if (!rc)
 		rc = find_end(d, l);
 	if (rc)
-		dbg_log_close(d);
+		close_log(d);
 	return rc;
 }
 
@@ -337,7 +337,7 @@ static int verb_close(struct dbg *d, int argc, char **argv)
 
 	(void)argv;
 	if (!rc)
-		dbg_log_close(d);
+		close_log(d);
 	return rc;
 }
 
@@ -364,5 +364,9 @@ static const struct dbg_verb verbs[] = {
 	 "replay the journal; -f: an external one"},
 };
 
-const struct dbg_family dbg_journal_write_verbs = {"Writing the journal", verbs,
-						   XW_ARRAY_SIZE(verbs)};
+const struct dbg_family dbg_journal_write_verbs = {
+	.title = "Writing the journal",
+	.verbs = verbs,
+	.n = XW_ARRAY_SIZE(verbs),
+	.closed = close_log,
+};

@@ -28,31 +28,6 @@ static const char *const loss_names[LOSSES] = {
 	[LOST_HOLES] = "holes, which become zeros",
 };
 
-#define ANY_SIZE INT64_MAX
-static const struct xw_archive_format formats[] = {
-	{"gnu", ARCHIVE_FORMAT_TAR_GNUTAR, true, UINT32_MAX, INT64_MIN, INT64_MAX, ANY_SIZE},
-	{"ustar", ARCHIVE_FORMAT_TAR_USTAR, true, 07777777, 0, 077777777777, 077777777777},
-	{"newc", ARCHIVE_FORMAT_CPIO_SVR4_NOCRC, false, UINT32_MAX, 0, UINT32_MAX, UINT32_MAX},
-	{"odc", ARCHIVE_FORMAT_CPIO_POSIX, false, 0777777, 0, 077777777777, 077777777777},
-};
-
-bool xw_archive_format_by_name(const char *name, const struct xw_archive_format **f)
-{
-	static const char *const aliases[][2] = {
-		{"gnutar", "gnu"}, {"oldgnu", "gnu"}, {"cpio", "newc"}, {"posix", "pax"}};
-
-	for (unsigned i = 0; i < XW_ARRAY_SIZE(aliases); i++) {
-		if (!strcmp(name, aliases[i][0]))
-			name = aliases[i][1];
-	}
-	*f = NULL;
-	for (unsigned i = 0; i < XW_ARRAY_SIZE(formats); i++) {
-		if (!strcmp(name, formats[i].name))
-			*f = &formats[i];
-	}
-	return *f || !strcmp(name, "pax");
-}
-
 struct foreign {
 	struct xw_exporter x;
 	struct xw_laout la;

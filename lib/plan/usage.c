@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "plan/parse.h"
 
@@ -295,4 +296,27 @@ int xw_usage_extended(const struct xw_usage *u, struct xw_mkfs_params *p, struct
 	}
 	return err || !any || !p->extended_list ? err
 						: xw_params_set_extended(p, p->extended_list, diag);
+}
+
+int xw_usage_bool(const struct xw_usage *u, const char *tag, int missing, int *out,
+		  struct xw_diag *diag)
+{
+	static const char *const words[2][6] = {
+		{"n", "no", "false", "nil", "0", "off"},
+		{"y", "yes", "true", "t", "1", "on"},
+	};
+	const struct xw_relation *r = xw_usage_find(u, tag);
+
+	*out = missing;
+	if (!r)
+		return 0;
+	for (int b = 0; b < 2; b++) {
+		for (size_t i = 0; i < XW_ARRAY_SIZE(words[b]); i++) {
+			if (!strcasecmp(r->value, words[b][i])) {
+				*out = b;
+				return 0;
+			}
+		}
+	}
+	return xw_usage_blame(u, r, XW_ERR_USAGE, "must be yes or no", diag);
 }

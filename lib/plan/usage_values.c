@@ -4,7 +4,6 @@
  * the file, reported with its line, even where mke2fs silently uses another value.
  */
 #include <string.h>
-#include <strings.h>
 
 #include "disk/super.h"
 #include "plan/mntopts.h"
@@ -26,29 +25,6 @@ static const struct xw_relation *find_named(const struct xw_usage *u, const char
 			r = xw_profile_find(u->profile, "fs_types", u->types.v[i].stanza, tag);
 	}
 	return r;
-}
-
-int xw_usage_bool(const struct xw_usage *u, const char *tag, int missing, int *out,
-		  struct xw_diag *diag)
-{
-	static const char *const words[2][6] = {
-		{"n", "no", "false", "nil", "0", "off"},
-		{"y", "yes", "true", "t", "1", "on"},
-	};
-	const struct xw_relation *r = xw_usage_find(u, tag);
-
-	*out = missing;
-	if (!r)
-		return 0;
-	for (int b = 0; b < 2; b++) {
-		for (size_t i = 0; i < XW_ARRAY_SIZE(words[b]); i++) {
-			if (!strcasecmp(r->value, words[b][i])) {
-				*out = b;
-				return 0;
-			}
-		}
-	}
-	return xw_usage_blame(u, r, XW_ERR_USAGE, "must be yes or no", diag);
 }
 
 static int set_block_size(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)

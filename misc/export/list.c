@@ -85,13 +85,6 @@ static void print_json(struct listing *l, const struct xw_export_entry *e)
 	putchar('}');
 }
 
-void export_print_name(const struct xw_export_entry *e)
-{
-	print_escaped(*e->path ? e->path : ".");
-	if (S_ISDIR(e->mode))
-		putchar('/');
-}
-
 static int print_entry(void *arg, const struct xw_export_entry *e)
 {
 	struct listing *l = arg;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* xw-export: the files in an ext2, ext3 or ext4 image as an archive, extracted, or listed. */
 #include "cli/env.h"
-#include "cli/escape.h"
-#include "cli/human.h"
 #include "export/tool.h"
 
 #include <string.h>
@@ -40,57 +38,6 @@ static int set_all(struct xw_export *x, const struct export_args *args)
 	for (char **path = args->paths; *path && !err; path++)
 		err = xw_export_add_path(x, *path);
 	return err;
-}
-
-int export_status(const struct xw_export *x, int err, bool *whole)
-{
-	const struct xw_export_result *r = xw_export_result(x);
-
-	*whole = !err || r->missing || r->damaged || r->failed;
-	if (err == XW_E_CHECKSUM)
-		cli_hint("--ignore-checksums reads what only fails its checksum");
-	if (err == XW_E_HOSTFULL || (err == XW_E_CORRUPT && !r->damaged) ||
-	    (err && cli_interrupted()))
-		*whole = false;
-	return err && *whole ? EXIT_FAILED : err == XW_E_USAGE ? EXIT_USAGE : !!err;
-}
-
-static void print_json(struct xw_export *x, const char *why, bool result)
-{
-	const char *json = result ? xw_export_json(x) : "{}";
-	const size_t len = json ? strlen(json) : 0;
-
-	if (!json)
-		why = why ? why : "out of memory";
-	if (why) { /* a member more, before the brace that closes the object */
-		printf("%.*s%s", len ? (int)len - 1 : 1, len ? json : "{", len > 2 ? "," : "");
-		cli_json_text(stdout, "error", why);
-		json = "}";
-	}
-	puts(json);
-}
-
-void export_print(const struct export_args *args, struct xw_export *x, const char *where,
-		  const char *why, bool result)
-{
-	const struct xw_export_result *r = xw_export_result(x);
-
-	if (args->line.json) {
-		print_json(x, why, result);
-		return;
-	}
-	if (!result || args->line.quiet)
-		return;
-	printf("%s: %s, %s", where, cli_plural(r->files, "file", "files").s,
-	       cli_plural(r->directories, "directory", "directories").s);
-	if (r->symlinks)
-		printf(", %s", cli_plural(r->symlinks, "symlink", "symlinks").s);
-	if (r->hardlinks)
-		printf(", %s", cli_plural(r->hardlinks, "hard link", "hard links").s);
-	if (r->specials)
-		printf(", %s", cli_plural(r->specials, "special", "specials").s);
-	printf("; %s in %s, %s\n", cli_size(r->bytes_out).s, cli_duration(r->seconds).s,
-	       cli_rate(r->bytes_out, r->seconds).s);
 }
 
 static int run(const struct export_args *args)

@@ -36,6 +36,8 @@ int export_archive(const struct export_args *args, struct xw_export *x);
 int export_extract(const struct export_args *args, struct xw_export *x);
 int export_listing(const struct export_args *args, struct xw_export *x);
 
+/* ---- report.c ---- */
+
 /* The path of an entry, with a slash behind a directory. */
 void export_print_name(const struct xw_export_entry *e);
 
