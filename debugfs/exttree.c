@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The nodes under a cursor in an extent tree, loaded and written, and its moves. An index entry is met twice on the way forward: before its
- * children, and behind them (2ND_VISIT); `visited` says which, as in the stock debugger.
+ * Loads and writes the nodes on the path of a cursor in an extent tree, and moves the cursor. An
+ * index entry is met twice on the way forward: before its children, and behind them (2ND_VISIT);
+ * `visited` says which, as in the stock debugger.
  */
 #include "config.h"
 
