@@ -29,8 +29,8 @@ static inline void fsck_layout_add(struct fsck_layout *l, const struct xw_inode 
 }
 
 /*
- * An inode as large as a group cannot be in one piece, and e2fsck does not count it. blocks: all
- * that it holds; the limit is in blocks also where clusters are counted.
+ * An inode with as many blocks as a group cannot be contiguous, so e2fsck does not count it as
+ * fragmented. blocks: all of its blocks; the limit is in blocks even where clusters are counted.
  */
 static inline bool fsck_is_fragmented(const struct fsck_layout *l, uint64_t blocks,
 				      const struct xw_image *img)
@@ -41,8 +41,8 @@ static inline bool fsck_is_fragmented(const struct fsck_layout *l, uint64_t bloc
 /* Count the levels of indirect blocks of an inode with a block map. */
 void fsck_count_indirect(struct fsck_counts *c, const struct xw_inode *in);
 /*
- * Count a thoroughly checked inode. depth: of its extent tree, -1 if it has none. System inodes are
- * counted only in depths and fragmentation.
+ * Count a checked inode. depth: depth of its extent tree, -1 without one. System inodes are counted
+ * only in depths and fragmentation.
  */
 void fsck_count_inode(struct fsck_counts *c, const struct xw_inode *in, int depth, bool has_map,
 		      bool fragmented, bool is_system);

@@ -33,7 +33,9 @@ bool fsck_dir_is_root(const void *block, uint32_t block_size)
 	       e.rec_len == block_size - DOT_SIZE && e.name_len == 2;
 }
 
-/* Without the map: one record of file contents in 16 has the type of a directory. */
+/*
+ * Decided without the map: of random file contents, one record in 16 has the type of a directory.
+ */
 static bool is_directory(const struct xw_image *img, const struct xw_inode *in)
 {
 	return in->links && !in->dtime && in->size && !(in->size % img->block_size) &&

@@ -68,8 +68,8 @@ bool fsck_may_be_entry(const struct xw_super *sb, const uint8_t *entry);
 /* Do such entries fill an area of `size` bytes, less than 64 KiB, exactly? */
 bool fsck_are_entries(const struct xw_super *sb, const uint8_t *area, size_t size);
 /*
- * Does the first block of the directory begin with "." and its inode number? unknown: also if the
- * inode does not locate the block without a tree, and does not contradict.
+ * Does the first block of the directory begin with "." and its inode number? unknown: the result if
+ * the map of the inode needs a tree to find that block.
  */
 bool fsck_dir_names_itself(struct xw_dev *dev, const struct xw_image *img, xw_ino ino,
 			   const struct xw_inode *in, bool unknown);

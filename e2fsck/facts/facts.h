@@ -7,7 +7,7 @@
 
 /* ---- facts.c ---- */
 
-/* The record of ino, NULL if no inode of its group is in use or the number is out of range. */
+/* The record of ino; NULL if no inode of its group is in use, or if the number is out of range. */
 struct fsck_inode *fsck_inode(const struct fsck *f, xw_ino ino);
 /* The record of ino, allocated if necessary. XW_ERR_NOMEM. ino must be in range. */
 int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out);
@@ -34,9 +34,9 @@ void fsck_facts_free(struct fsck *f);
 
 /* ---- read.c ---- */
 
-/* Blocks as on the overlay, or as they will be when writes that are kept reach it. */
+/* Read blocks from the overlay, or from the writes that are still kept back from it. */
 int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf);
-/* Inode ino as on the overlay; raw: inode_size bytes or NULL. Not verified; decoded if possible. */
+/* Read inode ino from the overlay. raw: inode_size bytes, or NULL. The checksum is not verified. */
 int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw);
 
 /* A write that waits for the owner map to be settled. */
@@ -46,18 +46,20 @@ struct fsck_kept {
 	uint8_t *data; /* one block */
 };
 
-/* Keep a copy of the block; it replaces one that is kept already. XW_ERR_NOMEM. */
+/* Keep a copy of the block; an earlier copy of it is replaced. XW_ERR_NOMEM. */
 int fsck_keep(struct fsck *f, enum fsck_owner owner, xw_blk blk, const uint8_t *data);
 /*
- * All of them, in disk order: *n in *v, which the caller frees; the data is that of the table.
- * XW_ERR_NOMEM.
+ * All kept writes in disk order: *n entries in *v, which the caller frees; their data stays owned
+ * by the table. XW_ERR_NOMEM.
  */
 int fsck_kept_list(struct fsck *f, struct fsck_kept **v, size_t *n);
 void fsck_kept_free(struct fsck_owners *o);
 
 /* ---- nodes.c ---- */
 
-/* Is it no node of this map, but group metadata, or without valid pointers? */
+/*
+ * Can the block be no node of this map, because it is group metadata or has hardly a valid pointer?
+ */
 bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk);
 
 /* ---- inline.c: inodes whose contents are in their record ---- */
@@ -65,24 +67,27 @@ bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk)
 /* Offset of the value of system.data in the record; *len 0: there is none. */
 size_t fsck_inline_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
 			 uint32_t *len);
-/* Leave len bytes of that value, without its hash. */
+/* Truncate that value to len bytes; its hash is not updated. */
 void fsck_inline_cut(const struct fsck *f, const struct xw_inode *in, uint8_t *raw, uint32_t len);
-/* Set the hash of that attribute, if it has one, after its value changed. */
+/* Update the hash of that attribute, if there is one, after a change of the value. */
 void fsck_inline_seal(const struct fsck *f, const struct xw_inode *in, uint8_t *raw);
 
 /* ---- usage.c: usage by owners, for quota ---- */
 
-/* For each inode in use, when its i_blocks is correct: add it to the usage of its owners. */
+/* Add an inode in use to the usage of its owners; called when its i_blocks is correct. */
 int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in);
-/* Undo that for an inode without attributes, which turned out to be a hidden file. */
+/* Undo fsck_usage_add() for an inode without attributes that turned out to be a hidden file. */
 int fsck_quota_remove(struct fsck *f, const struct xw_inode *in);
 void fsck_quota_free(struct fsck *f);
 
 /* ---- last_look.c ---- */
 
-/* Blocks written so far do not count: they are of the journal, or of orphans. */
+/*
+ * Exclude the blocks written so far from the last look: the replay of the journal and the orphans
+ * wrote them.
+ */
 int fsck_opened(struct fsck *f);
-/* Nor does this one: what it contains is to change. XW_ERR_NOMEM. */
+/* Exclude this block, too: its contents change on purpose. XW_ERR_NOMEM. */
 int fsck_declare(struct fsck *f, xw_blk blk);
 /* After all rounds. XW_ERR_INTERNAL: contents of a file would change; must not be committed. */
 int fsck_last_look(struct fsck *f);

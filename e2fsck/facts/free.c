@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Clusters that nobody claims. */
+/* Search for clusters that nobody claims. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -37,7 +37,10 @@ static bool find_in(const struct fsck *f, struct span group, uint64_t from, cons
 	return false;
 }
 
-/* Reads the bitmap of a group as it is. false: everything in it counts as free. */
+/*
+ * Read the block bitmap of a group, damaged or not. false: unreadable; all of its blocks count as
+ * free.
+ */
 static bool read_bitmap(struct fsck *f, uint64_t group, uint8_t *bits)
 {
 	struct xw_group_desc gd;
@@ -64,7 +67,10 @@ static bool find_in_group(struct fsck *f, uint64_t group, uint64_t from, uint8_t
 		       bits && read_bitmap(f, group, bits) ? bits : NULL, out);
 }
 
-/* The goal's group; then those behind it, or from where such a search has ended before. */
+/*
+ * Search the group of the goal, then the groups after it, or after the group where the last search
+ * ended.
+ */
 static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *out)
 {
 	const uint64_t groups = f->img->groups, near = goal / xw_image_group_bits(f->img);

@@ -30,8 +30,8 @@ bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
 }
 
 /*
- * The first block of a file, whatever its mode says, or the extent about being written; false: it
- * has none that can be read.
+ * Read the first block of a file, whatever its mode, and even if its extent is unwritten. false:
+ * there is no readable one.
  */
 static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf)
 {
@@ -51,7 +51,7 @@ static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, u
 	return have;
 }
 
-/* Does it begin as a quota file of that type? Everything else in it can be computed anew. */
+/* Does the block begin like a quota file of that type? All other contents can be recomputed. */
 bool fsck_has_quota(struct fsck *f, xw_ino ino, const struct xw_inode *in, int type)
 {
 	auto_free uint8_t *buf = malloc(f->img->block_size);

@@ -27,7 +27,7 @@ struct look {
 	xw_blk blk;
 };
 
-/* Blocks of the filesystem that are dirty in the overlay, whose unit may be another. */
+/* The filesystem blocks that are dirty in the overlay, which may use another block size. */
 struct dirty {
 	uint64_t *v;
 	size_t n;
@@ -86,7 +86,9 @@ static int find_changed(struct look *l)
 	return rc ? xw_fail_nomem(&f->diag, "the last look") : 0;
 }
 
-/* Does the inode still have this block, at the same place? Else it gave it up. */
+/*
+ * Does the inode still map this block at the same logical block? Otherwise it was freed or moved.
+ */
 static int has_still(struct look *l, xw_ino ino, uint64_t lblk, xw_blk blk, bool *still)
 {
 	struct xw_walk_map_item item;
@@ -103,7 +105,10 @@ static int has_still(struct look *l, xw_ino ino, uint64_t lblk, xw_blk blk, bool
 	return rc || more < 0 ? XW_ERR_NOMEM : 0;
 }
 
-/* A run that the inode had on the base: are blocks of it changed, and still its own? */
+/*
+ * Check a run that the inode had on the base: are any of its blocks changed although it still has
+ * them?
+ */
 static int look_at_run(struct look *l, xw_ino ino, const struct xw_walk_map_item *run)
 {
 	const xw_blk end = run->pblk + run->len;
@@ -123,7 +128,7 @@ static int look_at_run(struct look *l, xw_ino ino, const struct xw_walk_map_item
 	return rc;
 }
 
-/* Did this inode have one of them? */
+/* Did this inode have a changed block on the base? */
 static int look_at(struct look *l, xw_ino ino, const uint8_t *raw)
 {
 	const struct xw_super *sb = &l->f->img->sb;

@@ -8,11 +8,11 @@
 #include "base/endian.h"
 #include "facts/facts.h"
 
-enum { FOREIGN_MIN = 8 }; /* so many wrong pointers may be damage */
+enum { FOREIGN_MIN = 8 }; /* up to this many wrong pointers, the block may be a damaged node */
 
 /*
- * Most of its pointers lead out of the filesystem: no indirect block, whatever was read from it.
- * Extent trees have headers instead.
+ * Most pointers are outside of the filesystem, so this is no indirect block. Nodes of extent trees
+ * have headers instead.
  */
 static bool is_foreign(struct fsck *f, xw_blk blk)
 {

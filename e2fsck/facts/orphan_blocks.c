@@ -8,7 +8,7 @@
 #include "disk/orphan.h"
 #include "facts/orphan_blocks.h"
 
-/* A large file, to which a wrong number refers, is not read to its end. */
+/* Limit for a wrong inode number that refers to a large file. */
 enum { BLOCKS_UNKNOWN_MAX = 64 };
 
 bool fsck_orphan_is_clean(const uint8_t *buf, uint32_t slots)

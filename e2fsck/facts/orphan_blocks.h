@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The blocks of an inode that may be the orphan file: what tells whether it is, and is sound. */
+/*
+ * Examine the blocks of an inode that may be the orphan file: is it the orphan file, and is it
+ * valid?
+ */
 #ifndef XW_FSCK_ORPHAN_BLOCKS_H
 #define XW_FSCK_ORPHAN_BLOCKS_H
 
@@ -17,17 +20,17 @@ struct fsck_orphan_file {
 };
 
 /*
- * One pass over the inode; in: its record, or NULL. What it says of mode, size and links decides on
- * `valid` only. The caller frees o->runs. XW_ERR_NOMEM.
+ * Read the inode's blocks once. in: its record, or NULL; mode, size and link count affect `valid`
+ * only. The caller frees o->runs. XW_ERR_NOMEM.
  */
 int fsck_orphan_file_read(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 			  struct fsck_orphan_file *o);
 /*
- * Is it the orphan file, damaged or not? One right checksum proves it, since that depends on inode
- * and block; a magic does not: a file may contain an image of a filesystem.
+ * Is this the orphan file, damaged or not? One correct checksum proves it, as it depends on inode
+ * and block. A magic does not: a file may contain an image of a filesystem.
  */
 bool fsck_orphan_file_is(const struct fsck_orphan_file *o);
-/* Is it valid, and every block of it good? */
+/* Is this a valid orphan file in which every block is valid? */
 bool fsck_orphan_file_is_sound(const struct fsck_orphan_file *o);
 /* Are the slots of this block all free? */
 bool fsck_orphan_is_clean(const uint8_t *buf, uint32_t slots);

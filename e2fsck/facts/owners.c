@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The owner map. Most blocks are contents of files, so these have no set of their own: what is
- * claimed and belongs to nobody else is theirs.
+ * The owner map. Most blocks are contents of files, so these have no set of their own: a block that
+ * is claimed but is in no other owner's set is file contents.
  */
 #include "config.h"
 
@@ -199,8 +199,9 @@ static bool is_of(const struct fsck *f, enum fsck_owner owner, xw_blk blk)
 }
 
 /*
- * May the block not be written although it is of that owner? Group metadata stays where it is, in a
- * block of the list of bad ones too, and does no harm when contested.c has a copy of what is there.
+ * Is writing the block forbidden although that owner has it? Group metadata never moves, not even
+ * off a listed bad block; writing it is safe once contested.c has copied the other owner's
+ * contents.
  */
 static bool is_shared(const struct fsck *f, enum fsck_owner owner, xw_blk blk)
 {

@@ -35,15 +35,15 @@ struct fsck_owners {
 	struct xw_blockset *of[FSCK_OWNERS];
 	struct xw_sysmap *sysmap; /* location of group metadata */
 	struct xw_table kept; /* writes waiting for the map to be settled; read.c */
-	uint64_t searched; /* group in which free.c has found the last cluster */
+	uint64_t searched; /* group where free.c found the last cluster */
 	bool settled; /* all claims are known */
-	bool copied; /* contested.c has a copy of what group metadata has been put on */
+	bool copied; /* contested.c has copied the blocks of files that group metadata overlaps */
 };
 
 struct fsck;
 
 void fsck_owners_free(struct fsck_owners *o);
-/* Of an owner, for messages: "a directory", "the MMP block" ... */
+/* The owner's name in messages: "a directory", "the MMP block" ... */
 const char *fsck_owner_name(enum fsck_owner owner);
 
 /*
@@ -51,16 +51,16 @@ const char *fsck_owner_name(enum fsck_owner owner);
  * claimed before: these are contested from then on. XW_ERR_NOMEM.
  */
 int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, uint64_t *again);
-/* Undo claims of an owner (those of a map that is cleared). Contested clusters stay claimed. */
+/* Release the claims of an owner whose map is cleared. Contested clusters stay claimed. */
 void fsck_unclaim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
-/* What was claimed as contents of a file is that owner's. XW_ERR_NOMEM. */
+/* Move claims from file contents to that owner. XW_ERR_NOMEM. */
 int fsck_give(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
 /* Claim all metadata of groups: the first claims of a round. */
 int fsck_claim_metadata(struct fsck *f);
 /* Descriptors have changed: read the places of group metadata again. */
 int fsck_places_changed(struct fsck *f);
 
-/* The cluster of a block, counted from the first data block on; how many there are. */
+/* The cluster of a block, counted from the first data block; the number of clusters. */
 uint64_t fsck_cluster(const struct fsck *f, xw_blk blk);
 uint64_t fsck_clusters(const struct fsck *f);
 
@@ -72,17 +72,17 @@ bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len);
 bool fsck_owns(const struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
 
 /*
- * May an update change the block? One that nobody claims is free, or it could not have taken it;
- * contents of files are not changed by updates, but written to free blocks.
+ * May an update change the block? An unclaimed block is free, or the update could not have
+ * allocated it. Contents of files are never changed by an update, only written to free blocks.
  */
 bool fsck_may_change(const struct fsck *f, xw_blk blk);
-/* Has group metadata a block that belongs to somebody else as well? */
+/* Does group metadata share a block with another owner? */
 bool fsck_metadata_is_shared(const struct fsck *f);
 
 /*
- * free.c: claim a cluster that nobody claims, as near to `goal` as possible, for one block. If
- * possible it is free by its bitmap as well: the records of its owner may not have been seen.
- * XW_ERR_NOSPC, without a message.
+ * free.c: claim an unclaimed cluster near `goal` for one block. A cluster that is also free in the
+ * bitmap is preferred: inodes that claim it may not have been found. XW_ERR_NOSPC, without a
+ * message.
  */
 int fsck_claim_free(struct fsck *f, enum fsck_owner owner, xw_blk goal, xw_blk *blk);
 

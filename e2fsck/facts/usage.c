@@ -36,8 +36,8 @@ bool fsck_quota_is_on(struct fsck *f, int type)
 }
 
 /*
- * Is usage of that type added up? Also where the number of the project quota file may have got
- * lost: fsck_settle_hidden() finds it later.
+ * Is usage of that type summed up? Also if the number of the project quota file may be lost:
+ * fsck_settle_hidden() finds the file later.
  */
 static bool is_collected(struct fsck *f, int type)
 {
@@ -77,7 +77,7 @@ static int add(struct fsck *f, int type, uint32_t id, uint64_t inodes, uint64_t 
 	return 0;
 }
 
-/* Add to the usage of its owners; negative numbers are those of unsigned arithmetic. */
+/* Add to the usage of the inode's owners. Negative numbers rely on unsigned wraparound. */
 static int charge(struct fsck *f, const struct xw_inode *in, uint64_t inodes, uint64_t space)
 {
 	const uint32_t id[XW_QUOTA_TYPES] = {

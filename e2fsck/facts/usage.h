@@ -18,7 +18,7 @@ struct fsck_quota {
 	struct xw_table usage[XW_QUOTA_TYPES]; /* of struct fsck_usage */
 };
 
-/* Is there a quota file of that type, by the superblock? */
+/* Does the superblock name a quota file of that type? */
 bool fsck_quota_is_on(struct fsck *f, int type);
 
 extern const struct xw_table_kind fsck_usage_by_id;

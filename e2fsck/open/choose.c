@@ -35,7 +35,7 @@
 	 XW_INCOMPAT_ENCRYPT)
 #define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
 
-enum { MENDED_MAX = 5 }; /* fields, of a superblock that nothing proves */
+enum { MENDED_MAX = 5 }; /* limit of changed fields in a superblock that nothing proves */
 
 enum vote {
 	BY_EVIDENCE, /* the value of the backup is used only if the device supports it */
@@ -174,7 +174,7 @@ static bool may_differ(const struct xw_super *sb, const struct xw_super *copy,
 	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
 }
 
-/* With this value of the copy, is the checksum right that the damaged primary has stored? */
+/* Does the stored checksum of the damaged primary match with this value of the copy? */
 static bool sum_fits(const struct xw_super *sb)
 {
 	uint8_t raw[XW_SUPER_SIZE];
@@ -185,7 +185,7 @@ static bool sum_fits(const struct xw_super *sb)
 	return peek32(raw + XW_SUPER_SIZE - 4) == sb->checksum;
 }
 
-/* Take one field, or all of them, from the copy if the stored checksum matches then. */
+/* Copy one field, or all fields, from the copy if the stored checksum matches then. */
 static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
 {
 	struct xw_super all = *sb, one;
@@ -212,8 +212,8 @@ static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c, con
 }
 
 /*
- * The place of a copy proves its number of blocks per group, which no tool ever changes: by that of
- * sb the copy would be elsewhere.
+ * The location of a copy proves its number of blocks per group, which no tool ever changes: with
+ * the number in sb the copy would be at another location.
  */
 static void mend_by_place(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copy *c)
 {
@@ -418,9 +418,8 @@ static bool is_damaged(const uint8_t *raw)
 }
 
 /*
- * Without a backup. A checksum that is right is contradicted only by a superblock that fits
- * perfectly, or whose own fields contradict each other less, and no superblock is wrong because of
- * a descriptor.
+ * Without a backup: a correct checksum is overruled only by a superblock that fits perfectly, or
+ * whose fields contradict each other less. Damage of a descriptor never makes a superblock wrong.
  */
 static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 {
@@ -438,8 +437,8 @@ static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 }
 
 /*
- * Is metadata_csum a feature that was lost? The root's record and the descriptors have checksums
- * that are right; tools that remove the feature remove these.
+ * Was the feature bit metadata_csum lost? Then the root's inode and the descriptors have correct
+ * checksums; tools that clear the feature clear these.
  */
 static bool has_lost_csum(struct xw_dev *dev, const struct xw_super *sb)
 {
@@ -450,7 +449,7 @@ static bool has_lost_csum(struct xw_dev *dev, const struct xw_super *sb)
 	return !xw_super_has_csum(sb) && fsck_super_penalty(dev, &with) <= fsck_super_ideal(&with);
 }
 
-/* Do both say the same of where everything is? */
+/* Do both superblocks have the same geometry? */
 static bool same_places(const struct xw_super *a, const struct xw_super *b)
 {
 	return a->blocks_count == b->blocks_count && a->inodes_count == b->inodes_count &&
@@ -479,8 +478,8 @@ static bool has_copies(const struct xw_super *sb)
 }
 
 /*
- * None are where sb has them, so that its geometry may be wrong: look where mke2fs places them, and
- * then for the first one, which is at most one group from the start.
+ * No copy is at the locations that sb gives, so its geometry may be wrong: search the default
+ * locations of mke2fs, then the first group's length for the first copy.
  */
 static const struct fsck_copy *find_copy(struct xw_dev *dev, const struct xw_super *sb,
 					 struct fsck_copies *all)
@@ -506,7 +505,7 @@ static const struct fsck_copy *find_copy(struct xw_dev *dev, const struct xw_sup
 	return best_copy(dev, all);
 }
 
-/* By a wrong geometry every repair would be one of something else. */
+/* With a wrong geometry every repair would damage something. */
 static bool declined_places(const struct fsck *f, const struct xw_super *mended,
 			    const struct xw_super *proposed)
 {
@@ -550,7 +549,10 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 		put = FSCK_FOUND(f, SUPER_CSUM);
 	if (memcmp(&mended, sb, sizeof(mended)) != 0) {
 		(void)report_fields(f, sb, &mended);
-		/* written with what was declined, damage would have a checksum, and copies */
+		/*
+		 * writing the superblock without the declined repairs would seal the damage with a
+		 * checksum and copy it
+		 */
 		put |= memcmp(&mended, sb, sizeof(mended)) != 0;
 		f->leave |= declined_places(f, &mended, &proposed);
 	}
@@ -566,7 +568,7 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	return put && f->opts.mode != FSCK_NO ? put_super(f, &mended) : 0;
 }
 
-/* Does a primary that lost only its magic fit the device better than copy c? */
+/* Does a primary whose only damage is its magic fit the device better than copy c? */
 static bool fits_better(struct xw_dev *dev, const struct xw_super *sb, const struct fsck_copy *c)
 {
 	struct xw_super again = *sb;

@@ -15,7 +15,7 @@ struct trial {
 	struct xw_dev *dev;
 	struct xw_super best;
 	int bad;
-	bool damaged; /* its checksum is wrong, or it cannot be used */
+	bool damaged; /* the superblock has a wrong checksum, or cannot be used */
 	uint32_t sum; /* the stored checksum: only the original superblock matches it */
 };
 
@@ -254,8 +254,8 @@ static void try_per_group(struct trial *t, const struct xw_super *from, uint64_t
 }
 
 /*
- * The inodes say how many groups there are: mke2fs makes them of a power of two blocks, or at least
- * of a multiple of 8.
+ * The number of inodes determines that of the groups; mke2fs makes groups of a power of two blocks,
+ * or at least a multiple of 8.
  */
 static void try_groups(struct trial *t, const struct xw_super *from)
 {
@@ -426,7 +426,10 @@ static void try_words(struct trial *t, const struct xw_super *from)
 		memcpy(raw, was, sizeof(raw));
 		poke32(raw + at, solve(raw, at));
 		changed = peek32(raw + at) ^ peek32(was + at);
-		/* If nothing else contradicts the device, chance is excluded by few values only. */
+		/*
+		 * If nothing else contradicts the device, only a field with few valid values
+		 * excludes a chance match.
+		 */
 		if (usual && at != BLOCKS_AT &&
 		    (at < COMPAT_AT || at > RO_COMPAT_AT || __builtin_popcount(changed) > FEW))
 			continue;

@@ -32,7 +32,7 @@ static bool load_copy(struct xw_dev *dev, uint64_t at, struct fsck_copy *c)
 	    xw_dev_pread(dev, c->raw, sizeof(c->raw), at) || xw_super_verify(c->raw))
 		return false;
 	(void)xw_super_decode(c->raw, &c->sb);
-	c->sb.first_data_block = fsck_first_block(&c->sb); /* it can be no other */
+	c->sb.first_data_block = fsck_first_block(&c->sb); /* the only possible one */
 	return fsck_super_usable(&c->sb) && is_in_place(&c->sb, at);
 }
 

@@ -63,8 +63,8 @@ static bool contradicts(const struct xw_super *sb)
 }
 
 /*
- * A newer version adds features, and drops none: file types, and with checksums one of the two
- * below, are in the word where the unknown one is.
+ * A newer version adds features and drops none: filetype, and with checksums one of the two below,
+ * must be set in the word with the unknown bit.
  */
 static bool lacks_usual(const struct xw_super *sb, const struct fsck_unknown *u)
 {
@@ -97,7 +97,7 @@ bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mende
 	rest.feature_compat = sb->feature_compat;
 	rest.feature_incompat = sb->feature_incompat;
 	rest.feature_ro_compat = sb->feature_ro_compat;
-	/* It adds, and takes nothing away; nor does it make the rest contradict itself. */
+	/* A newer version only adds bits, and the known ones do not contradict each other. */
 	if (mended->feature_compat & ~sb->feature_compat ||
 	    mended->feature_incompat & ~sb->feature_incompat ||
 	    mended->feature_ro_compat & ~sb->feature_ro_compat || fsck_features_are_odd(sb))
@@ -112,7 +112,10 @@ uint32_t fsck_first_block(const struct xw_super *sb)
 	       !(sb->feature_ro_compat & XW_RO_BIGALLOC && sb->log_cluster_size);
 }
 
-/* Fields that keep it from being opened, so that mending one of several counts. */
+/*
+ * Number of fields that keep the filesystem from being opened, so that repairing one of several
+ * counts.
+ */
 static unsigned faults(const struct xw_super *sb)
 {
 	uint8_t raw[XW_SUPER_SIZE];
@@ -243,7 +246,10 @@ static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk tab
 	if (xw_super_has_csum(&img->sb) &&
 	    !xw_inode_verify(raw, &img->sb, img->csum_seed, XW_INO_ROOT))
 		return -2;
-	/* Any directory's record could stand here, so that it must lead to the root's entries. */
+	/*
+	 * The record of any directory could be here, so its first block must have the root's
+	 * entries.
+	 */
 	if (!fsck_dir_names_itself(dev, img, XW_INO_ROOT, &in, unknown))
 		return 6;
 	return xw_super_has_csum(&img->sb) ? 4 : 0;

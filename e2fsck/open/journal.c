@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The inode of the journal: what makes it one, its backup in the superblock, and what becomes of a
+ * The inode of the journal: whether it is valid, its backup in the superblock, and dropping a
  * journal that is beyond repair.
  */
 #include "config.h"
@@ -18,7 +18,7 @@ bool fsck_journal_has_uuid(const struct xw_super *sb)
 	return memcmp(sb->journal_uuid, none, sizeof(none)) != 0;
 }
 
-/* A journal device has a UUID; its number alone is no journal, for e2fsck(8) either. */
+/* A journal device has a UUID; a device number alone is ignored, as in e2fsck(8). */
 bool fsck_journal_is_external(const struct xw_super *sb)
 {
 	return sb->feature_compat & XW_COMPAT_HAS_JOURNAL && !sb->journal_inum &&

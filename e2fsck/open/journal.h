@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The inode of the journal: is it one? Shared by replay, which comes first, and the check. */
+/* Is the inode of the journal valid? Shared by the replay, which comes first, and the check. */
 #ifndef XW_FSCK_JOURNAL_H
 #define XW_FSCK_JOURNAL_H
 
@@ -42,7 +42,7 @@ bool fsck_journal_from_saved(struct fsck *f, struct fsck_journal *j);
  * one user, and may be shorter than its inode.
  */
 bool fsck_journal_has_log(struct fsck *f, const struct fsck_journal *j);
-/* The filesystem has no journal from here on. again: it is to be made anew. */
+/* Drop the journal of the filesystem. again: create a new one later. */
 int fsck_journal_drop(struct fsck *f, const struct fsck_journal *j, bool again);
 
 #endif

@@ -146,7 +146,7 @@ out:
 	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
-/* Count what the filesystem on dev holds. An image that cannot be opened holds nothing. */
+/* Tally the filesystem on dev. An image that cannot be opened has a tally of zeros. */
 static int count_all(struct xw_dev *dev, struct tally *t)
 {
 	struct xw_diag quiet = {0};
@@ -301,13 +301,16 @@ static int compare_blocks(struct chooser *c, struct outcome *o)
 
 /* ---- choice ---- */
 
-/* Would it undo what came later? */
+/* Would the replay undo later changes? */
 static bool goes_back(const struct outcome *o)
 {
 	return o->overtaken || o->age.home > o->age.log;
 }
 
-/* The tally, which takes a walk over the filesystem, is only of outcomes that it can decide on. */
+/*
+ * The tally needs a walk over the filesystem, so it is taken only of outcomes between which it can
+ * decide.
+ */
 static int try_outcome(struct chooser *c, struct outcome *o)
 {
 	struct xw_dev *trial;
@@ -361,7 +364,7 @@ static int make_plan(struct chooser *c, struct outcome *o, unsigned flags)
 	return xw_replay_plan(c->log, flags, c->f->img->sb.blocks_count, &o->plan);
 }
 
-/* Of two that are better than nothing. */
+/* Choose between two outcomes that are both better than no replay. */
 static const struct outcome *better_of(const struct outcome *a, const struct outcome *b)
 {
 	if (worth(&a->tally) != worth(&b->tally))
@@ -381,7 +384,7 @@ static void decide(struct chooser *c, const struct tally *alone, unsigned *flags
 		best = best ? better_of(best, &c->rest) : &c->rest;
 	if (headers ? is_better(&c->before, alone) : !is_worse(&c->before, alone))
 		best = best ? better_of(best, &c->before) : &c->before;
-	/* nothing tells them apart, and what is before the damage verifies */
+	/* no evidence distinguishes them, and the blocks before the damage verify */
 	if (headers && !best && c->before.plan.blocks.n && !goes_back(&c->before) &&
 	    is_same(&c->before.tally, alone))
 		best = &c->before;

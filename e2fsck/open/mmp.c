@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The MMP block, as it is. */
+/* Reads the MMP block, valid or not. */
 #include "config.h"
 
 #include "disk/mmp.h"

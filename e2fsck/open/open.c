@@ -13,7 +13,10 @@
 
 #include "open/open.h"
 
-/* The journal is what is left to a block device while the root filesystem is still read-only. */
+/*
+ * While the root filesystem is read-only, a redo file cannot be created, so a block device uses its
+ * journal.
+ */
 static enum xw_commit_how how_to_commit(const struct fsck *f)
 {
 	if (f->opts.how != XW_COMMIT_AUTO)
@@ -120,7 +123,7 @@ int fsck_open(struct fsck *f)
 		rc = rc ? rc : fsck_reopen(f);
 	}
 	if (!rc) {
-		fsck_name_read(f); /* that of a backup, where the primary was lost */
+		fsck_name_read(f); /* the superblock is that of a backup if the primary was lost */
 		rc = f->leave && f->opts.mode != FSCK_NO ? 0 : fsck_replay(f);
 	}
 	if (!rc) {
@@ -182,7 +185,7 @@ int fsck_close(struct fsck *f, bool commit)
 		rc = finish_super(f, !f->findings.left && !f->stop);
 	if (!rc && write && f->img) {
 		take_features(f, features);
-		if (!f->leave && /* by a wrong geometry they would be in other places */
+		if (!f->leave && /* with a wrong geometry they would be at other locations */
 		    (f->renew_backups || (f->stale_backups && f->full) ||
 		     memcmp(features, f->features, sizeof(features)) != 0))
 			rc = fsck_renew_backups(f);

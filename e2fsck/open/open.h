@@ -31,10 +31,10 @@ bool fsck_mmp_is_sound(struct fsck *f);
 
 /* ---- unused.c: free blocks ---- */
 
-/* Before the facts of a round are freed that another one follows; of the last round. */
+/* Called before the facts of a round are freed, and at the end of the last round. */
 void fsck_unused_note(struct fsck *f);
 void fsck_unused_take(struct fsck *f);
-/* Offers the blocks for the redo record of the commit, which is next. */
+/* Offer free blocks for the redo record; called directly before the commit. */
 void fsck_unused_offer(struct fsck *f);
 void fsck_unused_free(struct fsck *f);
 /* -E discard, after the commit. */
@@ -47,7 +47,7 @@ struct fsck_unknown {
 	uint32_t compat, incompat, ro;
 };
 
-/* Feature bits unknown to stock tools and to us. */
+/* Feature bits unknown to stock tools and to this version. */
 struct fsck_unknown fsck_unknown_features(const struct xw_super *sb);
 /* More unknown bits in one word are taken for damage rather than a new version's features. */
 #define FSCK_UNKNOWN_MAX 2
@@ -122,7 +122,7 @@ int fsck_copies_named(struct fsck *f, struct fsck_copies *all);
 
 /* ---- places.c ---- */
 
-/* Can files be made in this directory, which is made with them where it is missing? Or errno. */
+/* Can files be created in this directory, which may have to be created as well? 0, or an errno. */
 bool fsck_can_make_in(const char *dir);
 /* Check the files given by -z and --redo-file. XW_ERR_EXISTS, XW_ERR_NOTFOUND, XW_ERR_IO. */
 int fsck_check_places(struct fsck *f);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Orphans: put away as Linux does it. */
+/* Process orphans as Linux does: delete or truncate them. */
 #ifndef XW_FSCK_ORPHANS_H
 #define XW_FSCK_ORPHANS_H
 
 #include "open/open.h"
 
-/* Is anything said to be in the list or in the file? */
+/* Does the superblock say that the orphan list or the orphan file has entries? */
 bool fsck_orphans_listed(const struct xw_super *sb);
-/* Put them away. XW_ERR_CORRUPT and the like: nothing was changed. */
+/* Process them. After XW_ERR_CORRUPT and the like nothing was changed. */
 int fsck_orphans_put_away(struct fsck *f);
 
 #endif

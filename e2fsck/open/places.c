@@ -74,7 +74,7 @@ static bool is_dir(const char *path)
 	return (n && path[n - 1] == '/') || (!stat(path, &st) && S_ISDIR(st.st_mode));
 }
 
-/* Of existing files only one of the same kind, or an empty one, may be overwritten. */
+/* An existing file may be overwritten only if it is empty or of the same kind. */
 static int check_place(struct fsck *f, const char *option, const char *path, const char *magic)
 {
 	auto_fd int fd = -1;
@@ -85,7 +85,7 @@ static int check_place(struct fsck *f, const char *option, const char *path, con
 	if (lstat(path, &st))
 		return check_dir(f, option, path);
 	if (stat(path, &st))
-		return 0; /* as before: reported when it is opened */
+		return 0; /* reported when the file is opened */
 	if (!S_ISREG(st.st_mode))
 		return xw_fail(&f->diag, XW_ERR_EXISTS, "%s %s: exists and is not a regular file",
 			       option, path);

@@ -55,8 +55,8 @@ static void forget(struct fsck_unused *u)
 }
 
 /*
- * Clusters of different sizes, or counted from another block, cannot be compared: then nothing is
- * known of earlier rounds, and no block counts as free.
+ * Clusters of different sizes, or counted from different blocks, cannot be compared; then earlier
+ * rounds are unknown, and no block counts as free.
  */
 static bool is_same(const struct fsck_unused *u, const struct fsck *f)
 {

@@ -19,7 +19,7 @@ static int copy_super(struct fsck *f, uint64_t group, xw_blk blk)
 
 	if (!block)
 		return xw_fail_nomem(&f->diag, "superblock");
-	if (fsck_read(f, blk, 1, block)) /* what is behind the copy stays */
+	if (fsck_read(f, blk, 1, block)) /* the rest of the block is kept */
 		memset(block, 0, f->img->block_size);
 	if (xw_dev_pread(f->dev, block, XW_SUPER_SIZE, XW_SUPER_OFFSET))
 		memset(block, 0, XW_SUPER_SIZE);
@@ -63,7 +63,7 @@ int fsck_renew_backups(struct fsck *f)
 	const uint64_t per_block = img->block_size / img->desc_size;
 	int rc = 0;
 
-	if (!f->owners.settled) /* no check has said whose their blocks are */
+	if (!f->owners.settled) /* without a check the owners of their blocks are unknown */
 		return 0;
 	for (uint64_t g = 1; g < img->groups && !rc; g++) {
 		struct xw_group_head h;
@@ -75,7 +75,7 @@ int fsck_renew_backups(struct fsck *f)
 		descs = h.super + h.has_super;
 		if (h.has_super)
 			rc = copy_super(f, g, h.super);
-		/* Most copies of the superblock have none: of a meta group three groups do. */
+		/* With meta_bg only three groups of each meta group have a copy of descriptors. */
 		if (!rc && h.meta_bg && h.desc_len && g % per_block)
 			rc = copy_descs(f, xw_image_desc_block(img, g), descs, 1);
 		else if (!rc && !h.meta_bg && h.has_super)

@@ -309,7 +309,9 @@ static int mend_super(struct fsck *f, const struct fsck_space_scan *s)
 	return fsck_super_write(f);
 }
 
-/* Bitmaps whose blocks are not theirs alone are not written: no question is asked about them. */
+/*
+ * A bitmap that shares its block with another owner is not written, so nothing is asked about it.
+ */
 static int pass_over(struct fsck *f, struct fsck_space_scan *s)
 {
 	int rc = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Creates a missing root directory: of its blocks if they are found, otherwise an empty one. */
+/* Creates a missing root directory from its blocks if these are found, otherwise an empty one. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static int write_entries(struct xw_update *u, const struct xw_inode *in, xw_blk 
 	return rc ? rc : xw_dir_emit(&format, &shape, NULL, 0, &self, put_block, &put);
 }
 
-/* Map the blocks that are found; instead of a lost first one there is a new one. */
+/* Map the blocks found; a lost first block is replaced by a new one. */
 static int map_blocks(struct xw_update *u, const struct fsck_root_blocks *found,
 		      const struct xw_inode *in, struct xw_update_map *m)
 {
@@ -130,7 +130,7 @@ int fsck_make_root(struct fsck *f)
 	return 0;
 }
 
-/* Give the root's inode a map of the blocks that are found, and nothing else. */
+/* Set the map of the root's inode to the blocks found, changing nothing else. */
 static int map_again(struct fsck *f, struct xw_update *u, struct xw_inode *in,
 		     const struct fsck_root_blocks *found)
 {
@@ -166,7 +166,7 @@ static int is_strayed(struct fsck *f, const struct xw_inode *in, bool *yes)
 	       (xw_map_lookup(f->img, XW_INO_ROOT, in, 0, &run) || !run.len || run.unwritten ||
 		fsck_read(f, run.pblk, 1, block) || peek32(block) != XW_INO_ROOT ||
 		block[8] != '.');
-	xw_diag_clear(&f->diag); /* a damaged map leads nowhere */
+	xw_diag_clear(&f->diag); /* a damaged map has no such block */
 	return 0;
 }
 

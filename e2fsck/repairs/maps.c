@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rewrites extent trees from their valid runs.
- *
- * A tree that does not fit into its inode needs blocks, and whose these are is known only when all
- * inodes have been seen. So it is rewritten when the owner map is settled: in those of its old
- * blocks that were map blocks and that nobody else claims, then in free ones. The claims of a round
- * have its size already.
+ * Rewrites extent trees from their valid runs. Nodes outside of the inode need blocks, and a
+ * block's owner is known only when all inodes have been read. So trees are rewritten when the owner
+ * map is settled: in those of their old blocks that were nodes and that nobody else claims, then in
+ * free blocks. i_blocks and the usage of a round include the new nodes already.
  */
 #include "config.h"
 
@@ -118,10 +116,10 @@ static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw
 
 	if (rc || !in.mode) /* cleared for another reason */
 		return rc;
-	if (!fsck_inode_may_write(f, r->ino)) /* when the contested blocks are copied */
+	if (!fsck_inode_may_write(f, r->ino)) /* rewritten when the contested blocks are copied */
 		return 0;
 	rc = take_blocks(f, r, blocks, nodes);
-	if (rc) /* without space it is found again in the next round, when there may be some */
+	if (rc) /* without free space: the next round finds the damage again, and may find space */
 		return rc == XW_ERR_NOSPC ? 0 : rc;
 	t.seed = xw_image_inode_seed(f->img, r->ino, &in);
 	for (unsigned level = 0; level < depth && !rc; level++, n = t.n)

@@ -72,7 +72,7 @@ static int add_missing(struct file *q)
 	return 0;
 }
 
-/* From a block that the tree does not reach. */
+/* Read limits from a block that the tree does not reach. */
 static int take_lost(void *arg, const struct xw_quota_entry *old)
 {
 	struct file *q = arg;
@@ -120,8 +120,8 @@ static uint64_t mapped_bytes(struct fsck *f, xw_ino ino, const struct xw_inode *
 }
 
 /*
- * Limits are stored nowhere else: where the tree does not lead to all that it should, they are
- * searched for in every block of the map, wherever in the file it is.
+ * Limits are stored nowhere else. If the tree is damaged, they are searched for in every block of
+ * the file.
  */
 static int salvage(struct fsck *f, xw_ino ino, const struct xw_inode *in, struct file *q)
 {
@@ -234,7 +234,7 @@ static int check_file(struct fsck *f, int type, xw_ino ino)
 	return rc;
 }
 
-/* Not for a number that was reported as wrong and is still there: that file is a user's. */
+/* Not for a wrong number whose repair was declined: that file is a user's. */
 static bool is_quota_file(const struct fsck *f, int type, xw_ino ino)
 {
 	const struct fsck_inode *facts = fsck_inode(f, ino);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What repairs change, and how: blocks of one owner, single records, or an update, which allocates.
- * Nothing else of the check writes.
+ * Everything that repairs write: blocks of one owner, single records, and updates, which allocate.
+ * No other part of the check writes.
  */
 #ifndef XW_FSCK_REPAIRS_H
 #define XW_FSCK_REPAIRS_H
@@ -18,11 +18,11 @@
  * to somebody else as well is refused with XW_ERR_INTERNAL.
  */
 int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
-/* As fsck_write(), but a block that has other owners as well is left unchanged. */
+/* As fsck_write(), but a contested block is left unchanged. */
 int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
-/* Write what was kept, now that the owner map is settled. */
+/* Write the kept blocks, now that the owner map is settled. */
 int fsck_write_kept(struct fsck *f);
-/* Is the block of the table with the record the group's alone? */
+/* Does the inode table block with this record belong to the group alone? */
 bool fsck_inode_may_write(struct fsck *f, xw_ino ino);
 /* Encode `in` over raw, set the checksum, write it. */
 int fsck_inode_write(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
@@ -38,7 +38,7 @@ int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc 
 
 /* ---- maps.c: extent trees from their runs ---- */
 
-/* All claims are known: rewrite damaged extent trees, then write what was kept. */
+/* Called when all claims are known: rewrite damaged extent trees, then write the kept blocks. */
 int fsck_settle(struct fsck *f);
 /* Number of nodes outside of the inode for n runs, and their levels. */
 size_t fsck_map_nodes(const struct fsck *f, size_t n, unsigned *depth);
@@ -108,18 +108,20 @@ int fsck_reconnect(struct fsck *f, struct fsck_lost *lost);
 struct fsck_root_blocks {
 	xw_blk first; /* 0: not found */
 	XW_VEC(xw_blk) more;
-	uint32_t subdirs; /* that they name */
+	uint32_t subdirs; /* named by these blocks */
 };
 
 /*
- * Find and claim them, when all other claims are known. in: the root's inode, of whose map sound
- * parts are kept; NULL: lost. XW_ERR_NOMEM. The caller frees `more`.
+ * Find and claim the root's blocks, when all other claims are known. in: the root's inode, whose
+ * valid extents are kept; NULL: lost. XW_ERR_NOMEM. The caller frees `more`.
  */
 int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root_blocks *out);
 
 /* inode_root.c: create a missing root directory. */
 int fsck_make_root(struct fsck *f);
-/* The root's map leads elsewhere: map its blocks, if they are found. f->again: done. */
+/*
+ * The root's map has wrong blocks: map the right ones, if these are found. f->again is set if so.
+ */
 int fsck_find_root(struct fsck *f);
 
 /* extents.c: maps that -E bmap2extent and optimize_extents change; RO_SHARED_BLOCKS. */

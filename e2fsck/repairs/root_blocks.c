@@ -24,7 +24,7 @@ enum { LOOK_MAX = 1 << 18, DOT_SIZE = 12 };
 
 struct names_block {
 	xw_blk blk;
-	uint32_t seed; /* that its checksum needs */
+	uint32_t seed; /* needed for its checksum */
 };
 
 struct finder {
@@ -33,12 +33,12 @@ struct finder {
 	XW_VEC(struct names_block) more;
 	uint32_t seed; /* of the root, if it is known */
 	bool seeded;
-	bool first_only; /* the first block is looked for, which tells the seed */
+	bool first_only; /* searching for the first block, which determines the seed */
 	uint8_t *block;
 	struct xw_dirblock walk;
 	uint64_t looked; /* number of blocks read */
 	uint32_t generation; /* of the root's inode; 0 if that is lost */
-	bool unproven; /* a block has no checksum of the root */
+	bool unproven; /* a block lacks a checksum with the root's seed */
 };
 
 static bool is_dot(const struct xw_dirent *e)
@@ -47,7 +47,7 @@ static bool is_dot(const struct xw_dirent *e)
 	       (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
 }
 
-/* Do "." and ".." lead to the root? */
+/* Do "." and ".." refer to the root? */
 static bool is_first(const struct finder *s)
 {
 	const uint32_t bs = s->f->img->block_size;
@@ -59,7 +59,7 @@ static bool is_first(const struct finder *s)
 	       dotdot.name_len == 2 && dotdot.ino == XW_INO_ROOT;
 }
 
-/* Does an entry lead to an inode in use, of its type? */
+/* Does the entry refer to an inode in use, of the entry's type? */
 static bool is_sound(const struct finder *s, const struct xw_dirent *e)
 {
 	const struct fsck_inode *in = fsck_inode(s->f, e->ino);
@@ -68,7 +68,7 @@ static bool is_sound(const struct finder *s, const struct xw_dirent *e)
 	       (e->ftype == XW_FT_UNKNOWN || e->ftype == in->ftype);
 }
 
-/* Does the checksum of the block tell that it is the root's? */
+/* Does the checksum prove that the block is the root's? */
 static bool is_proven(const struct finder *s)
 {
 	uint32_t seed;
@@ -78,8 +78,8 @@ static bool is_proven(const struct finder *s)
 }
 
 /*
- * Is it a directory block of names alone, or proven to be the root's? *subdirs: how many of the
- * names are of directories.
+ * Is this a valid directory block whose entries all refer to inodes, or one proven to be the
+ * root's? *subdirs: its number of entries that are directories.
  */
 static bool is_names(struct finder *s, uint32_t *subdirs)
 {
@@ -130,7 +130,7 @@ static uint32_t subdirs_of_first(struct finder *s)
 	return n;
 }
 
-/* The block that was read holds names. */
+/* Record the block just read as one of the root. */
 static int keep(struct finder *s, xw_blk blk)
 {
 	struct names_block b = {.blk = blk};
@@ -204,7 +204,10 @@ static int look_at_group(struct finder *s, uint64_t group, uint8_t *bits)
 	return rc;
 }
 
-/* Of a map that leads elsewhere: is each block of this part one of names, and nobody else's? */
+/*
+ * For a map with wrong blocks: is each block of this extent a directory block without another
+ * owner?
+ */
 static bool is_own(struct finder *s, const struct xw_map_run *run)
 {
 	uint32_t subdirs;
@@ -237,7 +240,7 @@ static int keep_parts(struct finder *s, const struct xw_inode *in)
 	return rc;
 }
 
-/* From here on no update may allocate them. */
+/* Claim them, so that no update allocates them. */
 static int claim(struct fsck *f, const struct fsck_root_blocks *found)
 {
 	int rc = found->first ? fsck_claim(f, FSCK_O_DIR, found->first, 1, NULL) : 0;

@@ -31,7 +31,7 @@ int fsck_check_space(struct fsck *f)
 	return rc;
 }
 
-/* Settle what an update allocates by and adds to. */
+/* Settle bitmaps, counts and quota, which an update changes. */
 static int settle(struct fsck *f)
 {
 	int rc;
@@ -39,7 +39,7 @@ static int settle(struct fsck *f)
 	if (!f->owners.claims)
 		return 0;
 	rc = fsck_bitmaps_settle(f);
-	/* which inode may be a quota file is known only when names are */
+	/* names decide which inode may be a quota file */
 	if (!rc && !f->stop && f->names_known)
 		rc = look_at_quota(f);
 	if (!rc && f->stop && !f->findings.canceled)
