@@ -187,7 +187,7 @@ static int claim_bad_blocks(struct fsck *f)
 /* The map under construction. */
 struct map {
 	struct fsck *f;
-	size_t at; /* next of f->bad */
+	size_t at; /* index of the next entry of f->bad */
 	xw_blk free; /* blocks before it cannot be used for the map */
 	uint64_t nodes;
 };
@@ -256,7 +256,7 @@ int fsck_set_bad(struct fsck *f)
 	struct xw_inode in;
 	int rc;
 
-	/* After an update the claims are stale: the next round does it. */
+	/* After an update the claims are stale: left to the next round. */
 	if (!f->bad_pending || f->allocated || f->opts.mode == FSCK_NO)
 		return 0;
 	f->bad_pending = false;

@@ -106,7 +106,7 @@ static bool may_unshare(struct fsck_contest *c)
 	return false;
 }
 
-/* Rather than a file the journal goes, which can be made anew. */
+/* Drop the journal rather than a file: a journal can be recreated. */
 static int yield_journal(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
@@ -233,7 +233,7 @@ int fsck_check_contested(struct fsck *f)
 	xw_vec_free(&c.doomed);
 	fsck_contest_saved_free(&c);
 	free(c.copy);
-	/* Not all names were seen in that case: nothing may be concluded from missing ones. */
+	/* Not all directory entries were read then, so an inode without a name is no finding. */
 	f->again = f->again || f->dirs_cut;
 	if (!rc && !f->again)
 		leave_metadata(f);

@@ -14,7 +14,7 @@ struct claim {
 	xw_ino ino; /* 0: metadata or an xattr block, which is not moved */
 };
 
-/* What was in a block of group metadata before the repair. */
+/* Contents of a block before group metadata was written to it. */
 struct fsck_saved {
 	xw_blk blk;
 	uint8_t *data; /* NULL: unreadable */
@@ -32,7 +32,7 @@ struct fsck_contest {
 	XW_VEC(uint64_t) firsts; /* first clusters of the segments, ascending */
 	XW_VEC(uint32_t) counts; /* remaining claims of each segment */
 	XW_VEC(xw_ino) inos; /* to be moved, ascending */
-	XW_VEC(uint8_t) ranks; /* of these: the order of moving */
+	XW_VEC(uint8_t) ranks; /* the same inodes, in the order of moving */
 	XW_VEC(xw_ino) doomed; /* to be cleared: there is no space for copies */
 	XW_VEC(struct fsck_saved) saved; /* by cluster */
 	uint64_t free; /* in blocks, according to the last update; UINT64_MAX: unknown */
@@ -49,7 +49,7 @@ static inline uint64_t fsck_contest_cluster(const struct fsck_contest *c, xw_blk
 
 /* ---- contested_saved.c ---- */
 
-/* Copy what this cluster contains, if group metadata is to be written to it. */
+/* Save the contents of this cluster if group metadata will be written to it. */
 int fsck_contest_save(struct fsck_contest *c, uint64_t cluster);
 /* One block as it was before the repair. */
 int fsck_contest_read(const struct fsck_contest *c, xw_blk blk, uint8_t *buf);
@@ -59,7 +59,7 @@ void fsck_contest_saved_free(struct fsck_contest *c);
 
 /* Find all claims of the contested clusters. */
 int fsck_contest_find(struct fsck_contest *c);
-/* Sort them; list the inodes that are to be moved. */
+/* Sort the claims; list the inodes to be moved. */
 int fsck_contest_sort(struct fsck_contest *c);
 /* Is the cluster still claimed by more than one owner? */
 bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster);
@@ -67,12 +67,12 @@ bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster);
 uint64_t fsck_contest_shared_by(const struct fsck_contest *c, xw_ino ino);
 /* Drop the inode's claims of shared clusters; with `all`, also of its other clusters. */
 void fsck_contest_drop(struct fsck_contest *c, xw_ino ino, bool all);
-/* bigalloc: has it blocks that are not aligned to clusters? */
+/* bigalloc: does the inode have blocks that are not aligned to clusters? */
 bool fsck_contest_is_misplaced(const struct fsck *f, xw_ino ino);
 
 /* ---- contested_copy.c ---- */
 
-/* Has the directory shared blocks that cannot be its own? */
+/* Does the directory have shared blocks that cannot be its own? */
 int fsck_contest_foreign(struct fsck_contest *c, xw_ino ino, bool *foreign);
 /* Give an inode copies of its shared clusters. XW_ERR_NOSPC, or errors of updates. */
 int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino);

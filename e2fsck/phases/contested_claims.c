@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Who claims the contested clusters: see contested.h. */
+/* Finds the owners of the contested clusters; see contested.h. */
 #include "config.h"
 
 #include <stdlib.h>

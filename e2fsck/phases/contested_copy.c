@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies of contested blocks: what a file had there before anything was repaired. A directory gets
- * none of blocks that cannot be its own; its entries are lost with its pointer.
+ * Copies contested blocks as they were before any repair. A directory gets no copy of a block that
+ * cannot be its own: the pointer to it is dropped.
  */
 #include "config.h"
 
@@ -65,7 +65,7 @@ static bool verifies(const struct xw_image *img, const uint8_t *block, uint32_t 
 	return xw_dir_has_tail(block, bs) && !xw_dir_block_verify(block, bs, seed);
 }
 
-/* Is it a block of another directory that claims it? */
+/* Is this a block of another directory that claims it? */
 static bool is_of_another(const struct mover *m, xw_blk blk, const uint8_t *block)
 {
 	const struct fsck_contest *c = m->c;

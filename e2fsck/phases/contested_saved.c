@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Contested blocks as they were before anything was repaired: what a copy is made of. */
+/* Contents of contested blocks before any repair, from which copies are made. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -8,16 +8,19 @@
 #include "dev/overlay.h"
 #include "phases/contested.h"
 
-/* Is what a file had on the base? A journal replayed in the overlay alone counts as content. */
+/*
+ * Are the original contents on the base? Blocks of a journal that was replayed in the overlay only
+ * count as contents.
+ */
 static bool is_on_base(const struct fsck *f)
 {
 	return f->replayed == f->replayed_there;
 }
 
 /*
- * Superblock and descriptors may have been repaired by now, and before an update the bitmaps are
- * written, wherever the descriptors say that they are: a file had what the base has, or what is
- * kept here.
+ * Superblock and descriptors may have been repaired by now, and an update writes the bitmaps first,
+ * wherever the descriptors place them. The original contents of a file's block are then on the
+ * base, or were saved here.
  */
 int fsck_contest_save(struct fsck_contest *c, uint64_t cluster)
 {

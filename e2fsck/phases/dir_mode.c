@@ -15,7 +15,7 @@
 
 enum { DOT_SIZE = 12, PERMISSIONS = 07777 };
 
-/* Does the block begin with both names, and do entries fill it? */
+/* Does the block begin with "." and "..", and do entries fill it? */
 static bool is_first_block(const uint8_t *block, uint32_t bs, xw_ino ino, xw_ino parent)
 {
 	struct xw_dirent e;
@@ -78,6 +78,6 @@ bool fsck_dir_restore(struct fsck *f, xw_ino ino, xw_ino parent, bool *wanted)
 	in.mode = (uint16_t)(XW_S_IFDIR | (in.mode & PERMISSIONS));
 	if (fsck_inode_write(f, ino, &in, raw))
 		return false;
-	f->again = true; /* its entries have not been seen */
+	f->again = true; /* its entries were not read in this round */
 	return true;
 }

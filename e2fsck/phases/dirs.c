@@ -17,8 +17,8 @@
 enum { READ_BYTES = 1 << 20, READ_GAP = 64 << 10 };
 
 /*
- * Linux mounts nothing whose encoding it does not know. Where no directory is casefolded, the
- * feature came without an encoding; else the encoding was damaged, for there is only one.
+ * Linux refuses to mount an unknown encoding. If no directory is casefolded, the feature bit is
+ * wrong; otherwise the encoding is damaged, as only one is defined.
  */
 static int check_encoding(struct fsck *f)
 {

@@ -42,7 +42,7 @@ int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
 	}
 	if (sums && fsck_group_sum_is_wrong(f, group) &&
 	    FSCK_FOUND(f, GROUP_CSUM, .group = group)) {
-		/* nothing in it is certain: read the whole table */
+		/* no field of the descriptor is certain: read the whole table */
 		gd.flags &= (uint16_t)~uninit;
 		gd.itable_unused = 0;
 		write = true;
@@ -85,7 +85,7 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	gd.itable_unused = 0;
 	f->again = true;
-	memset(f->looked, 0, sizeof(f->looked)); /* nothing has looked at these inodes */
+	memset(f->looked, 0, sizeof(f->looked)); /* these inodes were not checked */
 	return !fsck_group_renew(f, group, &gd);
 }
 

@@ -25,7 +25,7 @@ enum {
 	SEARCH_ALL = 1 << 19,
 	SEARCH_BYTES = 1 << 20,
 	LOOK_BLOCKS = 1 << 12, /* of a table */
-	LOG_WEIGHT = 1 << 20, /* in a score, against a place in the journal */
+	LOG_WEIGHT = 1 << 20, /* penalty in a score for a location inside of the journal */
 };
 
 enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
@@ -33,7 +33,7 @@ enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
 struct check {
 	struct fsck *f;
 	struct xw_blockset *taken; /* blocks of group metadata accepted so far */
-	struct xw_blockset *twice; /* blocks that two descriptors have; NULL: none */
+	struct xw_blockset *twice; /* blocks that two descriptors name; NULL: none */
 	const struct xw_blockset *settled; /* `twice`, when all of them are known */
 	struct xw_blockset *journal; /* blocks of the journal, according to the superblock */
 	uint64_t backup; /* group with a copy of the descriptors; 0: none */
@@ -84,7 +84,7 @@ static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_g
 
 	if (xw_image_meta(f->img, at / img->block_size, (uint32_t)(at % img->block_size), raw,
 			  img->desc_size)) {
-		xw_diag_clear(&f->diag); /* in that case there is no copy */
+		xw_diag_clear(&f->diag); /* no copy exists then */
 		return false;
 	}
 	xw_group_decode(raw, img->desc_size, gd);
@@ -164,7 +164,7 @@ static xw_blk suggest(struct check *c, uint64_t group, enum part p)
 			return *place(&gd, p) + len;
 		return p == INODE_BITMAP && !xw_image_group(img, group, &gd)
 			       ? gd.block_bitmap + (1u << img->sb.log_groups_per_flex % 32)
-			       : 0; /* none: the standard place may belong to a file */
+			       : 0; /* no evidence: the default location may belong to a file */
 	}
 	xw_image_group_head(img, group, &h);
 	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
@@ -191,7 +191,7 @@ static bool in_journal(const struct check *c, xw_blk blk, uint64_t len)
 	return c->journal && xw_blockset_count(c->journal, blk, len);
 }
 
-/* Do a neighbor or mke2fs's layout support this place? */
+/* Does a neighbor or mke2fs's layout support this location? */
 static bool is_usual(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd)
 {
 	struct xw_image *img = c->f->img;
@@ -243,7 +243,7 @@ static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_d
 		 fsck_group_sum_is_wrong(c->f, group)));
 }
 
-/* How much supports this place of the table? */
+/* A score of the evidence for this location of the table. */
 static int64_t look_at_table(struct check *c, uint64_t group, xw_blk blk, struct fsck_evidence *e)
 {
 	int64_t score = in_journal(c, blk, c->f->img->itable_blocks) ? -LOG_WEIGHT : 0;
@@ -460,8 +460,8 @@ static bool is_no_bitmap(struct check *c, uint64_t group, enum part p,
 }
 
 /*
- * The best place of a bitmap. Unlike a table it can be made anew anywhere, so that a place which
- * neither contents nor other descriptors support is none.
+ * The best location of a bitmap. Unlike a table a bitmap can be recreated anywhere, so a location
+ * is used only if contents or other descriptors support it.
  */
 static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
 			  const struct xw_group_desc *gd)
@@ -482,7 +482,7 @@ static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
 
 /* ---- all groups ---- */
 
-/* Remember the blocks of this place that another one has as well. */
+/* Record the blocks of this location that another one overlaps. */
 static int note_twice(struct check *c, enum part p, xw_blk blk)
 {
 	uint64_t start, n, at = blk;
@@ -507,8 +507,8 @@ static bool is_good(struct check *c, uint64_t group, enum part p, const struct x
 }
 
 /*
- * Accept valid locations that no backup contradicts; the others are marked in bad[]. Blocks that
- * two of them have are noted.
+ * Accept valid locations that no backup contradicts; mark the others in bad[]. Overlapping
+ * locations are recorded.
  */
 static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 {
@@ -543,11 +543,11 @@ static int mend_place(struct check *c, uint64_t group, enum part p, struct xw_gr
 		p == INODE_TABLE ? find_table(c, group, gd) : find_bitmap(c, group, p, gd);
 
 	if (to && to == was)
-		return accept(c, p, was); /* what it holds may be damaged, then */
+		return accept(c, p, was); /* its contents may be damaged then */
 	/* Both 0 in a later round: reported, and left to relocate.c. */
 	if (to || was || !f->round) {
 		if (!report_place(f, group, p, was, to)) {
-			fsck_leave(f); /* who knows what is written to there */
+			fsck_leave(f); /* repairs might write to any block */
 			return 0;
 		}
 		*write = true;
@@ -569,7 +569,8 @@ static int mend_group(struct check *c, uint64_t group, uint8_t bad, uint8_t part
 			rc = mend_place(c, group, p, &gd, &write);
 	if (rc || !write)
 		return rc;
-	if (fsck_group_sum_is_wrong(c->f, group)) { /* nothing else in it is certain either */
+	if (fsck_group_sum_is_wrong(
+		    c->f, group)) { /* no other field of the descriptor is certain either */
 		gd.flags &= (uint16_t) ~(XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT);
 		gd.itable_unused = 0;
 	}
@@ -603,7 +604,10 @@ static int take_journal(struct check *c)
 	return rc ? xw_fail_nomem(&c->f->diag, "the journal") : 0;
 }
 
-/* Heads and good places. Where two descriptors name a block, neither is good by itself. */
+/*
+ * Mark the metadata at the start of groups, then accept valid locations. Where two descriptors name
+ * the same block, neither is accepted by itself.
+ */
 static int take_all(struct check *c, uint8_t *bad, uint64_t *n_bad)
 {
 	int rc = take_heads(c);
@@ -621,7 +625,7 @@ static int take_all(struct check *c, uint8_t *bad, uint64_t *n_bad)
 	return rc ? rc : take_good(c, bad, n_bad);
 }
 
-/* Tables before bitmaps: only a table cannot be made anew. */
+/* Tables before bitmaps: a table cannot be recreated. */
 static int check_places(struct fsck *f)
 {
 	static const uint8_t turns[] = {1 << INODE_TABLE, 1 << BLOCK_BITMAP | 1 << INODE_BITMAP};

@@ -31,9 +31,9 @@ int fsck_check_orphan_journal(struct fsck *f)
 	return rc ? rc : fsck_super_write(f);
 }
 
-/* ---- when names are known ---- */
+/* ---- after all names were read ---- */
 
-/* Is it an inode without a name, which may be a hidden file? */
+/* Is this an inode without a name, so that it may be a hidden file? */
 static bool is_unnamed(const struct fsck_inode *in)
 {
 	return in && in->flags & FSCK_I_USED && in->ftype == XW_FT_REG && !in->names &&
@@ -65,7 +65,7 @@ static int set_number(struct fsck *f, int type, xw_ino ino)
 	return fsck_super_write(f);
 }
 
-/* The feature is missing: the number means nothing. An inode left over from it is deleted. */
+/* The number has no meaning without the feature. An inode left over from it is deleted. */
 static int clear_unused(struct fsck *f, int type)
 {
 	const xw_ino ino = *fsck_quota_inum(&f->img->sb, type);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What an inode is by its contents, where the mode says something else. A device, fifo or socket
- * has none; a map without any flaw that holds as many blocks as i_blocks says is that of a file.
+ * Infers the type of an inode from its contents if the mode contradicts them. A device, fifo or
+ * socket has no contents; a valid map with as many blocks as i_blocks says is that of a file.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ struct contents {
 	xw_blk first; /* 0: there is no run */
 };
 
-/* Walk the map; false: it has a flaw. */
+/* Walk the map; false: it is damaged. */
 static bool has_sound_map(struct fsck_look *l, struct contents *c)
 {
 	struct xw_walk_map_item i;
@@ -75,7 +75,7 @@ static bool is_file(struct fsck_look *l, struct contents *c)
 		       : false;
 }
 
-/* Without control characters, such as the newline at the end of nearly all files with text. */
+/* Is this text without control characters? Nearly all text files end with a newline. */
 static bool is_path(const uint8_t *text, uint64_t len)
 {
 	for (uint64_t i = 0; i < len; i++)
@@ -84,7 +84,7 @@ static bool is_path(const uint8_t *text, uint64_t len)
 	return true;
 }
 
-/* One block of text that ends where the size does; the permissions of a symlink are always 0777. */
+/* Is this one block of text as long as i_size? The permissions of a symlink are always 0777. */
 static bool is_slow_target(struct fsck_look *l, const struct contents *c)
 {
 	const uint32_t bs = l->f->img->block_size;
@@ -99,8 +99,8 @@ static bool is_slow_target(struct fsck_look *l, const struct contents *c)
 }
 
 /*
- * Permissions are those that the mode has, unless it consists of equal bits. Nobody has said that
- * the file may run as its owner, so set-ID bits are not kept.
+ * Keep the permissions of the mode, unless all of its bits are equal. Set-ID bits are dropped,
+ * since a damaged mode must not grant them.
  */
 static uint16_t file_mode(uint16_t mode)
 {

@@ -22,7 +22,7 @@ enum { POLICY_UNKNOWN = 1 };
 
 struct policy {
 	xw_ino ino;
-	uint64_t hash; /* of its policy */
+	uint64_t hash; /* hash of its policy */
 };
 
 static bool policy_used(const void *slot)
@@ -67,7 +67,7 @@ static bool is_context(const uint8_t *value, uint32_t len)
 	       !(value[3] & ~CONTEXT_FLAGS);
 }
 
-/* Does l have its context under another name, in the inode? The entry is given the right one. */
+/* Does the inode have the context under another attribute name? Then that entry is renamed. */
 static bool name_context(struct fsck_look *l)
 {
 	const size_t size = l->f->img->inode_size, at = XW_INODE_BODY + l->in.extra_isize;

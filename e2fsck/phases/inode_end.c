@@ -52,7 +52,7 @@ static uint64_t blocks_from(const struct fsck_map *m, uint64_t end)
 	return n;
 }
 
-/* What is left of the map up to logical block `end`. */
+/* Truncate the map at logical block `end`. */
 static void drop_from(struct fsck_map *m, uint64_t end)
 {
 	struct xw_map_run *last;
@@ -69,7 +69,7 @@ static void drop_from(struct fsck_map *m, uint64_t end)
 	m->nodes.n = n;
 }
 
-/* Report the first that is past the size: a run in part, or a block. */
+/* Report the first block past i_size, or the part of a run that is. */
 static bool found_past(struct fsck_look *l, uint64_t end)
 {
 	const struct fsck_map *m = &l->map;

@@ -27,7 +27,7 @@ static void drop(struct fsck_look *l, uint32_t flags)
 	l->dirty = true;
 }
 
-/* A flag that says nothing there: the directory, or file, is read without it. */
+/* A flag without meaning for this inode: the inode is read without it. */
 static void drop_index(struct fsck_look *l)
 {
 	if (!(l->in.flags & XW_FL_INDEX) || !FSCK_FOUND(l->f, INDEX_FLAG, .ino = l->ino))
@@ -121,7 +121,7 @@ static int check_bigalloc(struct fsck_look *l)
 	struct xw_super *sb = &f->img->sb;
 
 	if (!(sb->feature_ro_compat & XW_RO_BIGALLOC) || xw_image_cluster_bits(f->img) ||
-	    !(sb->feature_incompat & XW_INCOMPAT_EXTENTS) || /* fsck_check_fields() says it */
+	    !(sb->feature_incompat & XW_INCOMPAT_EXTENTS) || /* reported by fsck_check_fields() */
 	    l->in.flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA) || l->ino == XW_INO_RESIZE ||
 	    l->ino == XW_INO_BAD || !memcmp(l->in.block, zero, sizeof(zero)) ||
 	    !FSCK_FOUND(f, BIGALLOC_MAP, .ino = l->ino))

@@ -171,8 +171,8 @@ static uint8_t *read_table_block(const struct fsck_look *l)
 }
 
 /*
- * Are, or were, most of the other records in use in the same block of the table garbage? The record
- * before counts as one of them.
+ * Are, or were, most of the other records in use in the same inode table block garbage? The
+ * preceding record counts as one of them.
  */
 static bool is_among_garbage(const struct fsck_look *l)
 {
@@ -206,8 +206,8 @@ static bool is_record_of(const struct fsck_look *l, const uint8_t *raw, xw_ino i
 }
 
 /*
- * Are the other records of the block, too, those of inodes as far away? One that is proves it;
- * where there is none in use, a checksum of 32 bits is proof enough.
+ * Are the other records of the block displaced by the same distance? One such record proves it;
+ * without another one in use, a matching checksum of 32 bits is sufficient.
  */
 static bool is_block_of(const struct fsck_look *l, const uint8_t *block, xw_ino other)
 {
@@ -228,7 +228,7 @@ static bool is_block_of(const struct fsck_look *l, const uint8_t *block, xw_ino 
 	return alone && img->inode_size > XW_INODE_BODY;
 }
 
-/* The inode that the record is of, as its checksum says. 0: of none of those that are tried. */
+/* The inode number for which the record's checksum is correct. 0: none of those tried. */
 static xw_ino find_other(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;

@@ -156,7 +156,7 @@ static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool g
 	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
 }
 
-/* An extent that starts in the filesystem and is too long: i_size says how long it was. */
+/* An extent that starts in the filesystem and is too long: its length follows from i_size. */
 static int clip(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	const uint64_t end = xw_div_up(l->in.size, l->f->img->block_size);
@@ -317,7 +317,7 @@ static int shorten(struct fsck_look *l)
 	return 0;
 }
 
-/* What the map should have, and which of both tells whether it has that. */
+/* The expected number of blocks, and whether i_blocks or i_size gives it. */
 struct wanted {
 	uint64_t held; /* in units of i_blocks, without values of attributes */
 	uint64_t size; /* in blocks; without holes */

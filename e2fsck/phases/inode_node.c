@@ -95,7 +95,7 @@ bool fsck_look_find_node(void *arg, struct xw_walk_map *w, const struct xw_walk_
 	struct fsck_look *l = arg;
 
 	if (!l->searched && search(l))
-		l->found.n = 0; /* without memory none is found */
+		l->found.n = 0; /* out of memory: no node is found */
 	l->searched = true;
 	for (size_t i = 0; i < l->found.n; i++) {
 		const struct fsck_node *n = &l->found.v[i];

@@ -112,7 +112,7 @@ static bool may_be_parent(const struct xw_super *sb, xw_ino ino)
 	return ino <= sb->inodes_count && (ino == XW_INO_ROOT || ino >= sb->first_ino);
 }
 
-/* Do i_block and the attribute hold a parent and entries that fill both exactly? */
+/* Do i_block and system.data hold a parent and entries that fill both exactly? */
 static bool looks_like_inline_directory(const struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
@@ -150,7 +150,7 @@ static bool looks_like_directory(struct fsck_look *l)
 	       peek16(head + 4) == 12 && head[6] == 1 && head[8] == '.';
 }
 
-/* Is nothing of "." and ".." at the start of the first block, and no zeros either? */
+/* Does the first block begin neither with any part of "." and ".." nor with zeros? */
 static bool starts_like_file(struct fsck_look *l)
 {
 	uint8_t head[24];
@@ -168,8 +168,8 @@ static bool may_have_one_link(const struct fsck_look *l)
 }
 
 /*
- * No directory has such a link count or size: if nothing at its start is that of a directory
- * either, it is a file.
+ * No directory has such a link count or size. If the first block is not that of a directory either,
+ * the inode is a file.
  */
 static bool holds_file(struct fsck_look *l)
 {
@@ -189,7 +189,7 @@ static bool holds_file(struct fsck_look *l)
 	return starts_like_file(l);
 }
 
-/* True: it is one that a damaged mode made a directory. */
+/* True: a file whose damaged mode says directory. */
 static bool check_file_mode(struct fsck_look *l)
 {
 	bool fix;
@@ -225,7 +225,7 @@ static bool may_be_directory(struct fsck_look *l)
 	}
 }
 
-/* Contents that only a file or a symlink has: *mode is one for them, and true. */
+/* True: the contents are those of a file or symlink; *mode is a fitting mode. */
 static bool has_other_contents(struct fsck_look *l, uint16_t *mode)
 {
 	*mode = 0;
@@ -265,7 +265,8 @@ static void check_mode(struct fsck_look *l)
 		const bool fix = FSCK_FOUND(f, MODE_DIR, .ino = l->ino, .num = l->in.mode);
 
 		l->dirty |= fix;
-		if (fix || f->opts.mode == FSCK_NO) /* which would report what follows from it */
+		if (fix || f->opts.mode ==
+				   FSCK_NO) /* later checks would report consequences of the mode */
 			l->in.mode = (uint16_t)(XW_S_IFDIR | (l->in.mode & 07777));
 	} else if (FSCK_FOUND(f, MODE, .ino = l->ino, .num = l->in.mode)) {
 		l->clear = true;
@@ -298,7 +299,7 @@ static bool check_quota_mode(struct fsck_look *l)
 	return true;
 }
 
-/* The same for an EA inode, which the hash of its value proves. */
+/* The same for an EA inode, identified by the hash of its value. */
 static bool check_ea_mode(struct fsck_look *l)
 {
 	bool fix;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * An extent tree that is to be rewritten: within the record at once, otherwise when the owner map
- * is settled (repairs/maps.c). The claims of a round have its size already.
+ * Rewrites an extent tree: at once if the root is sufficient, otherwise when the owner map is
+ * settled (repairs/maps.c). Claims and i_blocks of the round include the new nodes.
  */
 #include "config.h"
 

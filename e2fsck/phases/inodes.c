@@ -98,7 +98,7 @@ static void count(struct fsck_look *l, bool is_system)
 	if (l->ino == XW_INO_BAD)
 		for (size_t i = 0; i < l->map.runs.n; i++)
 			c->bad_blocks += l->map.runs.v[i].len;
-	if (l->ino == XW_INO_RESIZE) /* for e2fsck(8) it is a file like others there */
+	if (l->ino == XW_INO_RESIZE) /* e2fsck(8) treats it as an ordinary file there */
 		c->large_files += l->in.size > INT32_MAX;
 }
 
@@ -131,7 +131,7 @@ static int add_facts(struct fsck_look *l)
 
 static bool has_map(const struct fsck_look *l)
 {
-	/* of the reserved ones that have no type only the list of bad blocks is a map */
+	/* of the reserved inodes without a type only the bad-block inode has a map */
 	if (!l->type && l->ino < l->f->img->sb.first_ino && l->ino != XW_INO_BAD)
 		return false;
 	if (l->type == XW_S_IFLNK)

@@ -34,9 +34,9 @@ static int store(struct fsck *f, const struct fsck_journal *j)
 /* ---- journal superblock ---- */
 
 /*
- * Is block 0 of the map that of the log, although it holds no valid journal superblock? It may be
- * file data if the map is damaged, so it must have remains of one, or a backup of the map that
- * agrees.
+ * Is block 0 of the map the first block of the log, although the journal superblock in it is
+ * invalid? With a damaged map it may be file data, so it must have remains of a journal superblock,
+ * or the backup of the map must agree.
  */
 static bool is_block_0(struct fsck *f, const struct fsck_journal *j)
 {
@@ -258,7 +258,7 @@ int fsck_check_journal(struct fsck *f)
 		return check_absent(f);
 	rc = fsck_journal_is_external(sb) ? take_inside(f) : 0;
 	if (rc || fsck_journal_is_external(sb))
-		return rc; /* nothing in it is needed here: fsck_replay() */
+		return rc; /* its contents were handled by fsck_replay() */
 	was = sb->journal_inum;
 	rc = load_named(f, &j);
 	if (rc)
@@ -307,7 +307,7 @@ int fsck_recreate(struct fsck *f)
 	rc = fsck_update(f, &u);
 	if (rc)
 		return rc;
-	/* made before the question, which nobody is asked if there is no space */
+	/* created before the question, so that nothing is asked if there is no space */
 	rc = xw_tune_make_journal(u);
 	if (!rc && FSCK_FOUND(f, JOURNAL_MADE))
 		return fsck_update_keep(f);

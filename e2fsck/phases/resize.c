@@ -164,7 +164,7 @@ static int give_up(struct fsck *f)
 	return rc ? rc : fsck_super_write(f);
 }
 
-/* Find another block when its own is out of range, or somebody else's. */
+/* Find another block if its own is out of range or belongs to another owner. */
 static int find_dind(struct resize *r)
 {
 	const xw_blk goal = r->super + 1 + r->descs + r->reserved;

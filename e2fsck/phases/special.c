@@ -48,7 +48,7 @@ static int write_mmp(struct fsck *f)
 	return fsck_write(f, FSCK_O_MMP, f->img->sb.mmp_block, block);
 }
 
-/* A block of its own. Without one the filesystem goes on without protection. */
+/* Allocate a new MMP block. If there is no space, clear the feature. */
 static int move_mmp(struct fsck *f)
 {
 	struct xw_super *sb = &f->img->sb;

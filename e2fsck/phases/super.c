@@ -123,7 +123,7 @@ static bool check_features(struct fsck *f, struct xw_super *sb)
 	return fix;
 }
 
-/* The feature is missing, but its number leads to a file that nothing else can be. */
+/* The feature is missing, but its inode number refers to a file that can be nothing else. */
 static bool check_orphan_feature(struct fsck *f, struct xw_super *sb)
 {
 	const xw_ino ino = sb->orphan_file_inum;
@@ -188,7 +188,9 @@ static bool is_future(struct fsck *f, int64_t *time, const char *what)
 	return true;
 }
 
-/* From a wrong clock. As in e2fsck(8) that is no error, and correcting them no repair. */
+/*
+ * Times set by a wrong clock. As in e2fsck(8) these are no error, and correcting them is no repair.
+ */
 static int check_times(struct fsck *f, struct xw_super *sb)
 {
 	const bool mount = is_future(f, &sb->mtime, "mount");
@@ -257,7 +259,10 @@ static bool check_mmp_block(struct fsck *f, struct xw_super *sb)
 	return true;
 }
 
-/* Longer than its device: what lies behind the end cannot be repaired, and is not cut off. */
+/*
+ * The filesystem is longer than its device: blocks behind the end cannot be repaired, and are not
+ * cut off.
+ */
 static int check_size(struct fsck *f)
 {
 	const uint64_t have = f->dev->size / f->img->block_size;
@@ -265,7 +270,7 @@ static int check_size(struct fsck *f)
 	if (f->img->sb.blocks_count <= have)
 		return 0;
 	(void)FSCK_FOUND(f, SUPER_SIZE, .num = f->img->sb.blocks_count, .num2 = have);
-	/* It was not to be corrected: nothing that is found behind the end means anything. */
+	/* The size was not corrected, so findings behind the end would be meaningless. */
 	f->again = f->leave;
 	if (f->stop || f->opts.mode == FSCK_NO)
 		return 0;

@@ -24,8 +24,8 @@ struct fsck_evidence {
 	const uint8_t *bits; /* of the inode bitmap; NULL: unknown */
 	bool prove; /* count proven records, which reads a block for each directory */
 	unsigned good, bad; /* records in use that can be of this group; those that cannot */
-	unsigned proven; /* of the good ones: only an inode with this number has such a record */
-	unsigned foreign; /* of the bad ones: they look like no inode at all */
+	unsigned proven; /* good records that prove their inode number */
+	unsigned foreign; /* bad records that do not look like an inode at all */
 	unsigned hits, misses; /* bits that agree with a record in use; bits that contradict */
 };
 

@@ -56,7 +56,7 @@ static bool is_zero(const uint8_t *raw, size_t len)
 	return !raw[0] && !memcmp(raw, raw + 1, len - 1);
 }
 
-/* Is it the journal, whose map is in the superblock as well? */
+/* Does the record have the journal's map, of which the superblock has a copy? */
 static bool is_saved_journal(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
 {
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) || ino != sb->journal_inum ||
@@ -68,7 +68,7 @@ static bool is_saved_journal(const struct xw_super *sb, xw_ino ino, const struct
 	return true;
 }
 
-/* Does more than its place say that a good record is that of inode `ino`? */
+/* Does a good record prove by more than its position that it is inode `ino`? */
 static bool is_proven(const struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
 	if (xw_super_has_csum(&f->img->sb))

@@ -93,7 +93,7 @@ static int reconnect(struct fsck *f, struct fsck_lost *lost)
 
 	if (!rc)
 		rc = choose(f, lost);
-	/* Changes of blocks first, while no update is open. */
+	/* In-place changes of blocks first, while no update is open. */
 	for (size_t i = 0; i < lost->inos.n && !rc; i++)
 		rc = fsck_dir_set_parent(f, fsck_dir(f, lost->inos.v[i]), f->lost_found);
 	return rc ? rc : fsck_reconnect(f, lost);

@@ -158,7 +158,7 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea))) {
 		if (is_rehashed(f, ino))
 			r->verdict = OLD_HASH;
-		return 0; /* else it is the value of another attribute, or none */
+		return 0; /* otherwise this is the value of another attribute, or no value */
 	}
 	r->verdict = ea.flags & XW_FL_EA_INODE ? GOOD : NO_FLAG;
 	return find_size(f, e, &ea, r);
@@ -430,7 +430,7 @@ static void check_inline_hash(struct fsck *f, struct fsck_xattr_area *a,
 {
 	struct xw_xattr_entry e = item->e;
 
-	e.name = "data"; /* not the bytes that are overwritten */
+	e.name = "data"; /* not the contents that are overwritten */
 	if (!FSCK_FOUND(f, INLINE_HASH, .ino = a->ino, .num = e.hash))
 		return;
 	e.hash = xw_xattr_entry_hash(e.name, e.name_len, item->value, e.value_size);

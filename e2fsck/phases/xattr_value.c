@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Values of attributes whose EA inode leads elsewhere.
- *
- * The hash in an EA inode tells its value from everything else. If the blocks that an EA inode maps
- * are claimed by somebody else, are free or are missing, and do not hold its value, then a wrong
- * pointer is likely. From then on all values are read: those that are not where their EA inode
- * leads to are lost. One extent of each is looked for, or the whole value in one piece, in blocks
- * that are marked in use and have no owner, or none but EA inodes whose values are lost.
+ * Finds values of attributes whose EA inode maps wrong blocks. The hash in an EA inode identifies
+ * its value. If the blocks that an EA inode maps are claimed by another owner, free or missing, and
+ * do not hold its value, a pointer is probably wrong. From then on all values are read. A value
+ * that its EA inode does not map is lost; one of its extents, or the whole value in one piece, is
+ * searched for in blocks that are marked in use and unclaimed, or claimed only by EA inodes whose
+ * values are lost.
  */
 #include "config.h"
 
@@ -77,7 +76,7 @@ static bool is_marked(struct value *v, xw_blk blk)
 	return v->bits[n % per_group / 8] >> n % 8 & 1;
 }
 
-/* Are these blocks not those of the EA inode alone? */
+/* Do these blocks have another owner than the EA inode? */
 static bool is_doubtful(struct value *v, xw_blk blk, uint64_t len)
 {
 	if (!xw_image_has_blocks(v->f->img, blk, len))
@@ -88,7 +87,7 @@ static bool is_doubtful(struct value *v, xw_blk blk, uint64_t len)
 	return false;
 }
 
-/* Is the value there, if the extent that is looked for begins at blk? */
+/* Is the value found if the missing extent begins at blk? */
 static bool is_at(struct value *v, xw_blk blk)
 {
 	struct xw_extent e;
@@ -150,7 +149,7 @@ static uint32_t tail_of(struct value *v, xw_blk blk)
 	return len;
 }
 
-/* FITS: it does not, since there are other bytes behind. */
+/* FITS: no match, as other bytes follow the value. */
 static enum fit fit_at(struct value *v, xw_blk blk)
 {
 	const uint32_t len = v->rest ? tail_of(v, blk + v->len - 1) : 0;
@@ -269,7 +268,7 @@ static int find_value(struct value *v, uint64_t blocks, bool *found, xw_blk *blk
 	return *found || mapped_blocks(&was) >= blocks ? 0 : try_whole(v, blocks, found, blk);
 }
 
-/* The place of a value is not one of another. */
+/* Each location is used for one value only. */
 static int take(struct value *v, xw_blk blk)
 {
 	const uint32_t per_group = xw_image_group_bits(v->f->img);
@@ -310,7 +309,7 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 	return fsck_inode_write(f, ino, &v->in, raw);
 }
 
-/* Is it an EA inode whose value can be looked for? Its map is in the record. */
+/* Is this an EA inode whose value can be searched for, with the whole map in the record? */
 static bool is_simple(const struct xw_inode *in)
 {
 	struct xw_extent_hdr h;
@@ -340,7 +339,7 @@ static int add_clusters(struct value *v, const struct xw_inode *in, struct xw_bl
 	return rc;
 }
 
-/* Does it map blocks that are not its own alone, and does not hold its value? */
+/* Does the EA inode map blocks with other owners, and not its value? */
 static bool is_lost(struct value *v, xw_ino ino, const struct xw_inode *in, bool doubted)
 {
 	struct xw_extent_hdr h;
@@ -355,7 +354,7 @@ static bool is_lost(struct value *v, xw_ino ino, const struct xw_inode *in, bool
 	       !fsck_is_ea_inode(v->f, ino, in);
 }
 
-/* List those that are lost: as long as none is, only the values that are in doubt are read. */
+/* List the EA inodes whose values are lost. Until one is found, only doubtful values are read. */
 static int list_lost(struct value *v, bool doubted)
 {
 	const struct xw_table *t = &v->f->xattrs->eas;

@@ -286,7 +286,7 @@ static int release_unreferenced(struct fsck *f, xw_ino ino, struct fsck_inode *k
 	if (rc)
 		return rc;
 	in.flags &= ~XW_FL_EA_INODE;
-	f->again = true; /* its owner is charged for it from now on */
+	f->again = true; /* charge its owner for the inode from now on */
 	return fsck_inode_write(f, ino, &in, raw);
 }
 

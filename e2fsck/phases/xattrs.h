@@ -26,8 +26,8 @@ struct fsck_xattr_area {
  */
 int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a);
 /*
- * Is it in use as an EA inode, whatever its mode and link count: with the flag, and the contents
- * that its hash tells?
+ * Is this an EA inode in use, judged by its flag and the hash of its contents? Mode and link count
+ * are ignored.
  */
 bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in);
 /*
@@ -35,7 +35,7 @@ bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in);
  * is checked.
  */
 uint64_t fsck_xattr_values(struct fsck *f, const struct xw_inode *in, const uint8_t *raw);
-/* *other: its value can be read as a whole, and has another hash than is stored: *hash. */
+/* *other: the value is readable, but its hash, *hash, differs from the stored one. */
 int fsck_ea_other_hash(struct fsck *f, xw_ino ino, const struct xw_inode *in, bool *other,
 		       uint32_t *hash);
 /* Add system.data without a value: for inline contents that fit i_block. */
