@@ -78,3 +78,9 @@ void dbg_getopt_reset(void)
 	optind = 0; /* GNU: scan from the start and reset all state */
 	opterr = 0;
 }
+
+const char *dbg_read_only(const struct dbg *d)
+{
+	return d->stock ? "Filesystem opened read/only"
+			: "the image is open for reading only; see -w";
+}

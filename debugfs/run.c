@@ -119,12 +119,6 @@ static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
 	return argc == 1 && *v->usage && *v->usage != '[';
 }
 
-const char *dbg_read_only(const struct dbg *d)
-{
-	return d->stock ? "Filesystem opened read/only"
-			: "the image is open for reading only; see -w";
-}
-
 static bool may_run(struct dbg *d, const struct dbg_verb *v, int argc, char **argv)
 {
 	if (v->flags & (DBG_OPEN | DBG_WRITE) && !d->img)
