@@ -141,40 +141,6 @@ int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, si
 	return xw_params_set_config(&m->params, name, text, len, &m->diag);
 }
 
-static int add_source(struct xw_mkfs *m, const char *name, struct xw_feed_call call)
-{
-	char *copy;
-
-	xw_diag_clear(&m->diag);
-	if (!name)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "-d: needs a value");
-	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_STATE, "-d %s: the handle was run already", name);
-	copy = strdup(name);
-	if (!copy || xw_vec_push(&m->calls, call)) {
-		free(copy);
-		return xw_fail_nomem(&m->diag, "source");
-	}
-	if (xw_vec_push(&m->sources, copy)) {
-		free(copy);
-		m->calls.n--;
-		return xw_fail_nomem(&m->diag, "source");
-	}
-	return 0;
-}
-
-int xw_mkfs_add_source(struct xw_mkfs *m, const char *path)
-{
-	return add_source(m, path, (struct xw_feed_call){0});
-}
-
-int xw_mkfs_add_source_cb(struct xw_mkfs *m, xw_read_cb *read, void *arg, const char *name)
-{
-	if (!read || !name)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "a source needs a function and a name");
-	return add_source(m, name, (struct xw_feed_call){read, arg});
-}
-
 static void forward_log(void *arg, enum xw_log_level level, const char *line)
 {
 	struct xw_mkfs *m = arg;

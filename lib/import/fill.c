@@ -39,33 +39,6 @@ static uint16_t in_place_of_file(const struct xw_fill *f)
 	return f->whiteouts == XW_WHITEOUTS_OVERLAY ? XW_BN_OPAQUE : 0;
 }
 
-/* Names of the image belong to no layer, until a source has the name, too, or a name below it. */
-bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l)
-{
-	return f->existing != XW_FILL_REPLACE && l->node->flags & XW_BN_OLD &&
-	       (!l->layer || xw_binode_is(l->node, XW_S_IFDIR));
-}
-
-static int refuse_existing(struct xw_fill *f, const struct xw_blink *l)
-{
-	struct xw_slice path = f->entry->path;
-	bool own;
-
-	while (path.len && path.p[path.len - 1] == '/')
-		path.len--;
-	own = path.len >= l->len && !memcmp(path.p + path.len - l->len, l->name, l->len) &&
-	      (path.len == l->len || path.p[path.len - l->len - 1] == '/');
-	xw_diag_clear(f->diag);
-	return xw_fail(f->diag, XW_ERR_EXISTS, "%s: %.*s: %.*s%sexists in the image", f->source,
-		       (int)XW_MIN(path.len, 300), path.p, own ? 0 : l->len, l->name,
-		       own ? "" : " ");
-}
-
-int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l)
-{
-	return f->existing == XW_FILL_KEEP ? refuse_existing(f, l) : 0;
-}
-
 /*
  * A directory without an entry is created as by mkdir(2) of root: tar(1) does so, too, before an
  * entry of the same source for the parent takes effect.
@@ -85,7 +58,7 @@ static int implied(void *arg, struct xw_binode *n, const struct xw_binode *paren
 		return 0;
 	/* in tar this fails even with an option that skips existing files */
 	if (xw_fill_stays(f, old))
-		return refuse_existing(f, old);
+		return xw_fill_exists(f, old);
 	if (!xw_whiteout_is_device(old->node))
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces the file %.*s by a directory",
 		       f->source, (int)XW_MIN(f->entry->path.len, 300), f->entry->path.p, old->len,
@@ -114,17 +87,6 @@ void xw_fill_free(struct xw_fill *f)
 }
 
 /* ---- attributes ---- */
-
-uint32_t xw_fill_type_bits(enum xw_etype t)
-{
-	static const uint32_t bits[] = {
-		[XW_ET_REG] = XW_S_IFREG,   [XW_ET_DIR] = XW_S_IFDIR, [XW_ET_LNK] = XW_S_IFLNK,
-		[XW_ET_CHR] = XW_S_IFCHR,   [XW_ET_BLK] = XW_S_IFBLK, [XW_ET_FIFO] = XW_S_IFIFO,
-		[XW_ET_SOCK] = XW_S_IFSOCK,
-	};
-
-	return bits[t];
-}
 
 static void warn_time(struct xw_fill *f, const struct xw_entry *e, struct xw_time t)
 {

@@ -113,10 +113,12 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 int xw_whiteout_note(struct xw_fill *f, struct xw_slice path);
 /* The end of a source: remove such directories. */
 int xw_whiteout_end(struct xw_fill *f);
-/* fill.c: must this name be kept according to `existing`? */
+/* existing.c: must this name be kept according to `existing`? */
 bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l);
 /* XW_FILL_KEEP: XW_ERR_EXISTS, with a message; else 0. */
 int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l);
+/* XW_ERR_EXISTS, with a message. */
+int xw_fill_exists(struct xw_fill *f, const struct xw_blink *l);
 /* S_IFMT bits of a type. */
 uint32_t xw_fill_type_bits(enum xw_etype t);
 /* label.c: an inode by the path that labels have for it; a new file, whose entry is being added. */

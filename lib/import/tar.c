@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tar source: payload, end of archive, failures. Headers are interpreted in tar_member.c.
+ * The tar source: payload and the end of the archive. Headers are interpreted in tar_member.c, which
+ * stands on tar_input.c, as this file does.
  *
  * Invariants:
  * 1. Between calls the input is at a block boundary, or inside the current member's payload with
@@ -12,91 +13,10 @@
  */
 #include "config.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/tar.h"
-
-#define SHOWN 256 /* maximum length of a member's name in a message, in bytes */
-
-static void vformat(char *dst, size_t room, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
-
-static void vformat(char *dst, size_t room, const char *fmt, va_list ap)
-{
-	if (vsnprintf(dst, room, fmt, ap) < 0)
-		dst[0] = '\0';
-}
-
-int xw_tar_fail(struct xw_tar *t, int code, const char *fmt, ...)
-{
-	size_t n = XW_MIN(t->e.path.len, SHOWN);
-	char why[384];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vformat(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	t->failed = code;
-	if (!n)
-		return xw_fail(t->src.diag, code, "%s: byte %llu: %s", t->src.name,
-			       (unsigned long long)t->e.pos, why);
-	return xw_fail(t->src.diag, code, "%s: member '%.*s%s' at byte %llu: %s", t->src.name,
-		       (int)n, t->e.path.p, n < t->e.path.len ? "..." : "",
-		       (unsigned long long)t->e.pos, why);
-}
-
-int xw_tar_fail_input(struct xw_tar *t, int err)
-{
-	if (err)
-		return xw_tar_fail(t, err, "%s", xw_input_error(t->in));
-	return xw_tar_fail(t, XW_ERR_TRUNCATED, "the archive ends inside %s, at byte %llu",
-			   t->e.path.len ? "it" : "a header",
-			   (unsigned long long)xw_input_pos(t->in));
-}
-
-void xw_tar_warn(struct xw_tar *t, unsigned bit, const char *fmt, ...)
-{
-	char what[384];
-	va_list ap;
-
-	if (t->warned & 1u << bit)
-		return;
-	t->warned |= 1u << bit;
-	va_start(ap, fmt);
-	vformat(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	xw_log(t->src.diag, XW_LOG_WARN, "%s: byte %llu: %s", t->src.name,
-	       (unsigned long long)t->e.pos, what);
-}
-
-void xw_tar_payload(struct xw_tar *t, uint64_t n, uint64_t tail, bool data)
-{
-	t->left = n;
-	t->tail = tail;
-	t->pad = (unsigned)(-(n + tail) % XW_TAR_BLOCK);
-	t->data = data;
-	t->off = 0;
-	t->seg = 0;
-}
-
-int xw_tar_finish(struct xw_tar *t)
-{
-	uint64_t n = t->left + t->tail, got;
-	int err;
-
-	if (!n && !t->pad)
-		return 0;
-	err = xw_input_copy(t->in, NULL, n + t->pad, &got);
-	if (err || got < n)
-		return xw_tar_fail_input(t, err);
-	/* missing padding means that the end is missing, which xw_tar_member reports */
-	t->left = t->tail = 0;
-	t->pad = 0;
-	return 0;
-}
 
 /*
  * Read on after the end of the archive. A second archive there is ignored, with a warning. A file

@@ -26,20 +26,6 @@
 #include "disk/mmp.h"
 #include "read/bitmaps.h"
 
-int xw_sweep_get(struct xw_sweep *s, xw_blk blk)
-{
-	const uint32_t bs = s->img->block_size;
-
-	return xw_dev_pread(s->img->dev, s->buf, bs, blk * bs);
-}
-
-int xw_sweep_put(struct xw_sweep *s, xw_blk blk)
-{
-	const uint32_t bs = s->img->block_size;
-
-	return xw_dev_pwrite(s->img->dev, s->buf, bs, blk * bs);
-}
-
 /* ---- inode tables ---- */
 
 static bool is_zero(const uint8_t *p, size_t n)

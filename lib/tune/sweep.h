@@ -26,9 +26,20 @@ struct xw_sweep {
 	uint8_t *buf; /* one block */
 };
 
-/* sweep.c */
-int xw_sweep_get(struct xw_sweep *s, xw_blk blk); /* into s->buf */
-int xw_sweep_put(struct xw_sweep *s, xw_blk blk);
+/* Read a block into s->buf, and write it back. */
+static inline int xw_sweep_get(struct xw_sweep *s, xw_blk blk)
+{
+	const uint32_t bs = s->img->block_size;
+
+	return xw_dev_pread(s->img->dev, s->buf, bs, blk * bs);
+}
+
+static inline int xw_sweep_put(struct xw_sweep *s, xw_blk blk)
+{
+	const uint32_t bs = s->img->block_size;
+
+	return xw_dev_pwrite(s->img->dev, s->buf, bs, blk * bs);
+}
 
 /* sweep_inode.c: everything that belongs to the inode; changes its record except the checksum. */
 int xw_sweep_inode(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t *raw);

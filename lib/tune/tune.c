@@ -17,7 +17,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,17 +24,6 @@
 #include "tune/tune_internal.h"
 #include "edit/dir.h"
 #include "fastcommit/fastcommit.h"
-
-int xw_tune_refuse(struct xw_tune_run *t, int code, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return xw_fail(t->diag, code, "%s: %s", t->name, text);
-}
 
 /* ---- steps on an update ---- */
 

@@ -66,8 +66,9 @@ static inline uint64_t xw_tune_desc_blocks(const struct xw_image *img)
 	return xw_div_up(img->groups, img->block_size / img->desc_size);
 }
 
-int xw_tune_refuse(struct xw_tune_run *t, int code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+/* A failure whose message begins with the name of the image; fmt: a literal. Returns the code. */
+#define xw_tune_refuse(t, code, fmt, ...)                                                          \
+	xw_fail((t)->diag, (code), "%s: " fmt, (t)->name, ##__VA_ARGS__)
 
 /*
  * features.c: compares wanted and existing features: sets features and identity of t->to, and

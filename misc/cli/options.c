@@ -452,9 +452,9 @@ static int set_offset(struct cli_line *l, char *text, bool owned)
 
 int cli_line_partition(struct cli_line *l, const char *image)
 {
+	struct cli_partition_why why;
 	uint64_t start;
 	char *text;
-	int status;
 
 	if (!l->partition) {
 		l->image = image;
@@ -464,9 +464,10 @@ int cli_line_partition(struct cli_line *l, const char *image)
 		cli_line_failf(l, "--partition and an offset exclude each other");
 		return EXIT_USAGE;
 	}
-	status = cli_partition_find(l, image, &start);
-	if (status >= 0)
-		return status;
+	if (!cli_partition_find(image, l->partition, &start, &why)) {
+		cli_line_failf(l, "%s: %s", image, why.s);
+		return EXIT_FAILED;
+	}
 	if (asprintf(&text, "offset=%" PRIu64, start) < 0) {
 		cli_line_failf(l, "out of memory reading the command line");
 		return EXIT_FAILED;

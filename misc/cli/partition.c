@@ -21,16 +21,6 @@
 #define MAGIC_AT (XW_SUPER_OFFSET + 56)
 #define LIST_MAX 240
 
-/* Print a failure about the image; at most a sentence, so cut rather than allocated. */
-static int fail(const struct cli_line *l, const char *image, const char *what)
-{
-	char line[1024];
-
-	snprintf(line, sizeof(line), "%s: %s", image, what);
-	cli_line_failed(l, line);
-	return EXIT_FAILED;
-}
-
 /* What --partition can name. */
 enum key { KEY_NUMBER, KEY_PARTUUID, KEY_PARTLABEL, KEY_UUID, KEY_LABEL, KEYS };
 
@@ -104,50 +94,53 @@ static unsigned count_matches(const struct xw_partitions *table, int fd, const c
 	return found;
 }
 
-static int find(const struct cli_line *l, const char *image, int fd,
-		const struct xw_partitions *table, uint64_t *start)
+static bool find(int fd, const struct xw_partitions *table, const char *name, uint64_t *start,
+		 struct cli_partition_why *why)
 {
-	char list[LIST_MAX], what[LIST_MAX + 256];
 	const struct xw_partition *p = NULL;
+	char list[LIST_MAX];
 	unsigned found;
 
-	if (!*table->type)
-		return fail(l, image, "no partition table (--partition)");
-	found = count_matches(table, fd, l->partition, &p);
+	if (!*table->type) {
+		snprintf(why->s, sizeof(why->s), "no partition table (--partition)");
+		return false;
+	}
+	found = count_matches(table, fd, name, &p);
 	if (found == 1) {
 		*start = p->start;
-		return -1;
+		return true;
 	}
 	xw_partitions_text(table, list, sizeof(list));
 	if (found)
-		snprintf(what, sizeof(what),
+		snprintf(why->s, sizeof(why->s),
 			 "%u partitions are called %.100s; give the number: the %s partition "
 			 "table has %s",
-			 found, l->partition, table->type, list);
+			 found, name, table->type, list);
 	else
-		snprintf(what, sizeof(what), "no partition %.100s: the %s partition table has %s",
-			 l->partition, table->type, *list ? list : "none");
-	return fail(l, image, what);
+		snprintf(why->s, sizeof(why->s),
+			 "no partition %.100s: the %s partition table has %s", name, table->type,
+			 *list ? list : "none");
+	return false;
 }
 
-int cli_partition_find(const struct cli_line *l, const char *image, uint64_t *start)
+bool cli_partition_find(const char *image, const char *name, uint64_t *start,
+			struct cli_partition_why *why)
 {
 	const int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct xw_partitions table;
-	char what[128];
-	int status;
+	bool found = false;
 
 	if (fd < 0) {
-		snprintf(what, sizeof(what), "cannot open: %s", strerror(errno));
-		return fail(l, image, what);
+		snprintf(why->s, sizeof(why->s), "cannot open: %s", strerror(errno));
+		return false;
 	}
 	if (xw_partitions_read(fd, &table))
-		status = fail(l, image, "out of memory reading the partition table");
+		snprintf(why->s, sizeof(why->s), "out of memory reading the partition table");
 	else
-		status = find(l, image, fd, &table, start);
+		found = find(fd, &table, name, start, why);
 	xw_partitions_free(&table);
 	close(fd);
-	return status;
+	return found;
 }
 
 bool cli_partition_hint(const char *image)

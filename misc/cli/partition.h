@@ -3,12 +3,16 @@
 #ifndef XW_CLI_PARTITION_H
 #define XW_CLI_PARTITION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/options.h"
-
-/* The first byte of partition l->partition of image. -1, or the exit status: a line was printed. */
-int cli_partition_find(const struct cli_line *l, const char *image, uint64_t *start);
+/* Why a partition was not found; a long text is cut. */
+struct cli_partition_why {
+	char s[512];
+};
+/* The first byte of the partition of image that --partition names. */
+bool cli_partition_find(const char *image, const char *name, uint64_t *start,
+			struct cli_partition_why *why);
 /*
  * If the image is no ext filesystem but has a partition table with partitions: a hint that names
  * them. Returns true if so.
