@@ -6,8 +6,8 @@
  * 1. Every byte past `used` in the head chunk is zero: chunks come from calloc, where large ones
  *    are fresh mappings and cost no clearing.
  * 2. Chunks double from 4 KiB to 1 MiB, so that a small arena is small and a large one wastes
- *    little. A request over a quarter of the next chunk gets one of its own *behind* the head,
- *    which goes on serving small requests.
+ *    little. A request over a quarter of the next chunk gets its own chunk *behind* the head,
+ *    which continues to serve small requests.
  */
 #include "config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions that the CPU may have, decided at run time: the C library's record of the CPU, or
- * libgcc's, both filled before main: no state of ours. That of libgcc executes CPUID some twenty
- * times in each process, and in a virtual machine each of them is an exit to the host.
+ * Run-time detection of optional CPU instructions, from the record that the C library or libgcc
+ * fills before main. The C library's is preferred: libgcc executes CPUID some twenty times in each
+ * process, and in a virtual machine each CPUID is an exit to the host.
  */
 #ifndef XW_BASE_CPU_H
 #define XW_BASE_CPU_H

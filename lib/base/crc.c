@@ -71,7 +71,7 @@ uint32_t xw_crc32c_back(uint32_t crc, const void *buf, size_t len)
 {
 	const uint32_t *const t = crc32c_table[0];
 	const uint8_t *p = (const uint8_t *)buf + len;
-	uint8_t index[256]; /* of the entry of the table with this highest byte: each has another */
+	uint8_t index[256]; /* index of the table entry with this highest byte, which is unique */
 
 	for (unsigned i = 0; i < 256; i++)
 		index[t[i] >> 24] = (uint8_t)i;

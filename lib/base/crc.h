@@ -8,7 +8,7 @@
 
 /* CRC-32C (Castagnoli, reflected); ext4 starts it with ~0. Hardware where the CPU has it. */
 uint32_t xw_crc32c(uint32_t crc, const void *buf, size_t len);
-/* The register before `buf`, if the one behind it is `crc`: undoes xw_crc32c(). */
+/* The inverse of xw_crc32c(): the register before `buf`, given the register after it. */
 uint32_t xw_crc32c_back(uint32_t crc, const void *buf, size_t len);
 /* The portable implementation, exported so that tests can compare both. */
 uint32_t xw_crc32c_sw(uint32_t crc, const void *buf, size_t len);

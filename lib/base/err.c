@@ -5,8 +5,8 @@
  * Invariants:
  * 1. A slot is written once: code goes 0 -> CLAIMED -> the code, text is complete before the last
  *    step. The claim is atomic because a writer thread and its owner may fail at the same moment.
- * 2. What reaches a slot or a log callback is one line free of control characters: names come from
- *    archives and images, and must not be able to drive a terminal or forge a second line.
+ * 2. Slots and log callbacks receive single lines free of control characters: names come from
+ *    archives and images, and must not be able to control a terminal or forge a second line.
  */
 #include "config.h"
 

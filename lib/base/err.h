@@ -38,13 +38,13 @@ enum xw_err {
 #undef X
 };
 
-/* NOTE: what a user should know even though nothing is wrong; hidden by -q alone. */
+/* NOTE: information that every user should see although nothing is wrong; hidden by -q only. */
 enum xw_log_level { XW_LOG_WARN = 1, XW_LOG_INFO = 2, XW_LOG_DEBUG = 3, XW_LOG_NOTE = 4 };
 
 /* Receives one line without a newline. Called from the thread that called the library. */
 typedef void xw_log_fn(void *arg, enum xw_log_level level, const char *line);
 
-/* Where failures and warnings of one handle go. Zero-initialised is valid (nothing is logged). */
+/* Receives the failures and warnings of one handle. Zero-initialized: nothing is logged. */
 struct xw_diag {
 	int code; /* code of the first failure, 0 = none */
 	char text[768]; /* the message of that failure */
@@ -72,8 +72,8 @@ int xw_fail_errno(struct xw_diag *d, int code, int err, const char *fmt, ...)
 void xw_fail_add(struct xw_diag *d, const char *text);
 
 /*
- * The recorded failure ends the run of a tool on an image: if it is damage, append what repairs it,
- * unless the message does so. d may be NULL.
+ * If the recorded failure is damage of the image, append the advice to run xw-fsck, unless the
+ * message gives it already. Called when the failure ends the run of a tool. d may be NULL.
  */
 void xw_fail_repair(struct xw_diag *d);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The 64-bit content hash of our own tables, and the two directory hash rounds of the format.
+ * The 64-bit content hash of in-memory tables, and the two directory hash rounds of the format.
  *
  * xw_hash64 multiplies pairs of 8-byte words to 128 bits and folds the halves onto the inputs (the
  * multiply-and-fold family of wyhash). Both factors are keyed by the seed: a factor of 0 or 1
- * discards the other one, and only somebody who knows the seed can provoke that. Words are read
+ * discards the other one, and only an attacker who knows the seed can provoke that. Words are read
  * little-endian, so the result is the same on every machine; decisions of a build may depend on it.
  *
  * half-MD4: the three rounds of MD4 (RFC 1320) with eight steps each instead of sixteen, on eight

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Hashes. xw_hash64 is for in-memory tables and redo records (strong, keyed, never stored in
- * structures of a filesystem); half-MD4, TEA and the legacy hash are the directory hashes of the
- * format on raw registers, which dir/ wraps into dx hashes.
+ * structures of a filesystem); half-MD4 and TEA are the rounds of the format's directory hashes on
+ * raw registers, from which lib/disk/dx_hash.c computes dx hashes.
  */
 #ifndef XW_BASE_HASH_H
 #define XW_BASE_HASH_H

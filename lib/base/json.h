@@ -18,7 +18,7 @@ struct xw_json {
 /*
  * key is NULL inside arrays and for the outermost value. A string that is not UTF-8 loses nothing:
  * its invalid bytes are written as U+FFFD, and a following member KEY_hex holds all of its bytes
- * (except in arrays, where there is no place for one).
+ * (except in arrays, whose elements have no keys).
  */
 void xw_json_object(struct xw_json *j, const char *key);
 void xw_json_array(struct xw_json *j, const char *key);

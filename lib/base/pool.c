@@ -4,8 +4,8 @@
  *
  * Invariants:
  * 1. `loop` is set (under lock) only while xw_pool_for runs, and a worker that has joined it is
- *    counted in `busy`. xw_pool_for clears it and waits for busy = 0 before it returns, so nobody
- *    touches a loop on the caller's stack that has ended. A worker that wakes late joins nothing.
+ *    counted in `busy`. xw_pool_for clears it and waits for busy = 0 before it returns, so no
+ *    worker accesses the loop, which is on the caller's stack, after its end.
  * 2. Blocks are claimed in ascending order and the iterations of a block run in order. An
  *    iteration is skipped only if it lies above one that has failed already; so everything below
  *    the lowest failure is run, and its code is the result for any number of threads.

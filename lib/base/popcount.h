@@ -12,7 +12,7 @@ uint64_t xw_popcount(const void *buf, size_t len);
 /* The portable implementation, exported so that tests can compare both. */
 uint64_t xw_popcount_sw(const void *buf, size_t len);
 
-/* Does the CPU have the instruction? For loops that count more than set bits. */
+/* Does the CPU have the instruction? For callers with a counting loop of their own. */
 static inline int xw_has_popcnt(void)
 {
 #if defined(__x86_64__)

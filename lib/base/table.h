@@ -3,7 +3,7 @@
  * Hash tables: open-addressed, at most half full, with slots of any type. Entries cannot be
  * deleted. A kind describes the slot type; with a constant kind all of this is inlined.
  *
- *	if (xw_table_room(&t, &kind, arg))	one more will fit
+ *	if (xw_table_room(&t, &kind, arg))
  *		return XW_ERR_NOMEM;
  *	slot = xw_table_slot(&t, &kind, arg, hash, &key);
  *	if (!used(slot)) {
@@ -29,7 +29,7 @@ struct xw_table {
 	size_t n, size; /* entries in use; size is 0 or a power of two, at least twice n */
 };
 
-/* arg is passed through, for tables whose slots refer to something else. */
+/* arg is passed through, for slots that refer to data outside the table. */
 struct xw_table_kind {
 	size_t bytes; /* size of a slot in bytes */
 	bool (*used)(const void *slot); /* a slot of zeros must count as unused */

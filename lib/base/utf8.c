@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-8 without a locale: whether a sequence is well-formed or a control character must not depend
- * on the environment, which the library does not read.
+ * UTF-8 without a locale: the result must not depend on the environment, which the library does
+ * not read.
  */
 #include "base/utf8.h"
 

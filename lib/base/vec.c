@@ -18,7 +18,7 @@ int xw_vec_reserve_(void **v, size_t *cap, size_t want, size_t size)
 	if (n < want)
 		n = want;
 	if (n > PTRDIFF_MAX / size)
-		/* growing by half is optional; the size that was asked for may still fit */
+		/* growing by half is optional; the requested size may still fit */
 		n = want;
 	if (n > PTRDIFF_MAX / size)
 		return XW_ERR_NOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Write a whole buffer to a file that is no image: short writes and signals are no failure. */
+/* Write a whole buffer to a file other than an image; short writes and EINTR are retried. */
 #ifndef XW_BASE_WRITE_H
 #define XW_BASE_WRITE_H
 
