@@ -2,7 +2,7 @@
 /*
  * The write batcher: a ring of buffers between the encoding thread and the writer thread.
  *
- *     filled:   ring[filled % n] is being filled by the caller, all earlier buffers are closed
+ *     filled:   ring[filled % n] is being filled by the caller; all earlier buffers are closed
  *     written:  ring[written % n] is written next; written <= filled < written + n
  *
  * Invariants:
@@ -38,7 +38,10 @@
 #define RING_MIN 4
 #define PAGE_ALIGN 4096
 
-/* Write-back starts when this much was written in sequence, and before a jump when worth a call. */
+/*
+ * Write-back starts after WINDOW sequential bytes, and at a jump if at least WINDOW_MIN are
+ * pending.
+ */
 #define WINDOW ((uint64_t)4 << 20)
 #define WINDOW_MIN ((uint64_t)256 << 10)
 
@@ -73,7 +76,7 @@ struct xw_batch {
 	uint64_t from;
 };
 
-/* Whoever sees the code also sees the message that the failed write left in the diagnostic slot. */
+/* Acquire: the message of the failed write in the diagnostic slot is visible with the code. */
 static int error(const struct xw_batch *b)
 {
 	return __atomic_load_n(&b->err, __ATOMIC_ACQUIRE);
@@ -276,7 +279,7 @@ int xw_batch_reserve(struct xw_batch *b, uint64_t off, size_t len, void **out)
 	if (err)
 		return err;
 	*out = memset(buf->mem + buf->len, 0, len);
-	/* closed by the next call at the earliest: the caller fills it until then */
+	/* The next call closes the buffer at the earliest; the caller fills it until then. */
 	buf->len += len;
 	return 0;
 }
@@ -285,7 +288,7 @@ int xw_batch_drain(struct xw_batch *b)
 {
 	int err = close_and_wait(b, 1, 1);
 
-	/* The writer is idle now: the caller may use its side from here on. */
+	/* The writer is idle now, so the caller may use the fields of the writing side. */
 	if (!err)
 		send_back(b, WINDOW_MIN);
 	return err;

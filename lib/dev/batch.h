@@ -33,8 +33,8 @@ int xw_batch_write(struct xw_batch *b, uint64_t off, const void *buf, size_t len
 /* Write zeros literally, so that a short gap does not break the sequence. */
 int xw_batch_zeros(struct xw_batch *b, uint64_t off, uint64_t len);
 /*
- * Reserve a place to encode up to `len` bytes (at most `unit`) for offset off without a copy. *buf
- * is zeroed, valid until the next call on b, and its contents then are what is written.
+ * Reserve a buffer of `len` bytes (at most `unit`) for offset off, to encode into without a copy.
+ * *buf is zeroed and valid until the next call on b, which writes its contents.
  */
 int xw_batch_reserve(struct xw_batch *b, uint64_t off, size_t len, void **buf);
 /* When this returns, all data has been written to the device (but not flushed). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device: the storage of an image. A few calls behind a vtable, so that tests and overlays use
- * memory where tools use a file. All offsets and lengths are bytes.
+ * A device: the storage of an image. A vtable, so that an overlay or memory can take the place of a
+ * file. All offsets and lengths are bytes.
  *
  * File and memory devices accept calls from several threads at once (the writer thread of the
  * batcher beside readers); other threads may read `size` only while no writer runs.
@@ -20,12 +20,12 @@ struct xw_dev;
 
 /* Operations of hold(). */
 enum xw_dev_hold {
-	XW_HOLD_ASK, /* is it held, and is nobody waiting for it? */
+	XW_HOLD_ASK, /* is it held, without a process waiting for it? */
 	XW_HOLD_TAKE, /* keep other processes from opening it */
 	XW_HOLD_DROP, /* release it */
 };
 
-/* What changes when another process writes to a device. */
+/* Properties of a device that change when another process writes to it. */
 struct xw_dev_stamp {
 	uint64_t size; /* current size on the host, in bytes */
 	int64_t mtime; /* time of the last write, nanoseconds since 1970; 0: unknown */
@@ -50,40 +50,38 @@ struct xw_dev_ops {
 	 * so that the final flush has little left to wait for.
 	 */
 	void (*writeback)(struct xw_dev *d, uint64_t off, uint64_t len);
-	/* Optional as well: the range will be read soon; start to fetch it. */
+	/* Optional: start reading the range ahead. */
 	void (*ahead)(struct xw_dev *d, uint64_t off, uint64_t len);
 	/*
-	 * Optional: the host may discard the range, whose contents are undefined afterwards. Where
-	 * it cannot: XW_ERR_UNSUPPORTED, without a message.
+	 * Optional: let the host discard the range, whose contents are undefined afterwards.
+	 * XW_ERR_UNSUPPORTED, without a message, if the host cannot.
 	 */
 	int (*discard)(struct xw_dev *d, uint64_t off, uint64_t len);
 	/*
-	 * Optional as well: contents and size stay, and the host allocates space for the range.
-	 * Where it cannot promise that: XW_ERR_UNSUPPORTED, without a message.
+	 * Optional: let the host allocate space for the range; contents and size are unchanged.
+	 * XW_ERR_UNSUPPORTED, without a message, if the host cannot.
 	 */
 	int (*reserve)(struct xw_dev *d, uint64_t off, uint64_t len);
 	/*
-	 * Optional as well: XW_ERR_HOSTFULL when a limit of this process forbids writes up to byte
-	 * `end`; each such write would report it, too late.
+	 * Optional: XW_ERR_HOSTFULL if the file size limit of this process is below `end`. Called
+	 * before the first write, so that an operation does not fail halfway.
 	 */
 	int (*check_end)(struct xw_dev *d, uint64_t end);
-	/*
-	 * Optional as well: XW_ERR_BUSY when a loop device, which may be mounted, uses the file
-	 * now.
-	 */
+	/* Optional: XW_ERR_BUSY if the file is attached to a loop device, which may be mounted. */
 	int (*check_unused)(struct xw_dev *d);
 	/*
-	 * Optional: exclusive use. True: no other process can open it (a regular file: for as long
-	 * as the host makes others wait, see hold.c; a block device: with O_EXCL, as mounts do).
+	 * Optional: exclusive use. True: no other process can open the device (a regular file: for
+	 * as long as the host blocks other processes, see hold.c; a block device: with O_EXCL, as
+	 * mounts do).
 	 */
 	bool (*hold)(struct xw_dev *d, enum xw_dev_hold what);
-	/* Optional as well. */
+	/* Optional. */
 	int (*stamp)(struct xw_dev *d, struct xw_dev_stamp *out);
 	/* Optional: as pread, but from the medium where a cache of this host may be stale. */
 	int (*pread_fresh)(struct xw_dev *d, void *buf, size_t len, uint64_t off);
 	/*
-	 * Optional: the first range at or after off that is not a hole of the host's file; false:
-	 * there is none. *end may be beyond the end of the device.
+	 * Optional: find the first range at or after off that is not a hole of the host's file;
+	 * false if none exists. *end may be beyond the end of the device.
 	 */
 	bool (*data)(struct xw_dev *d, uint64_t off, uint64_t *start, uint64_t *end);
 };
@@ -92,12 +90,12 @@ struct xw_dev {
 	const struct xw_dev_ops *ops;
 	uint64_t size; /* maintained by the implementation */
 	const char *name; /* for messages; owned by the device */
-	struct xw_diag *diag; /* where failures are described; may be NULL */
+	struct xw_diag *diag; /* receives failures; may be NULL */
 	bool fresh; /* a regular file that we created: unwritten ranges are holes */
 	bool is_block; /* a block device: fixed size, zeros must be written or discarded */
-	bool is_window; /* begins within another one, which may hold more than one filesystem */
+	bool is_window; /* part of a larger device, which may hold more than one filesystem */
 	uint32_t align; /* block size in bytes of a file opened with DIRECT; else 0 */
-	bool keep; /* zero() must not release space to the host: set by whoever opened the device */
+	bool keep; /* zero() must not release space to the host; set by the opener of the device */
 };
 
 /* open_file flags */
@@ -130,13 +128,15 @@ int xw_dev_open_mem(uint64_t size, struct xw_diag *diag, struct xw_dev **out);
  * messages, constant.
  */
 int xw_dev_open_null(const char *name, struct xw_diag *diag, struct xw_dev **out);
-/* `off` bytes into `under` (mkfs -E offset=). Owns `under` once it succeeds; closes it. Messages
- * name offsets in `under`. */
+/*
+ * The part of `under` from byte `off` on (mkfs -E offset=). Owns `under` once it succeeds, and
+ * closes it. Messages give offsets in `under`.
+ */
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out);
 
 /*
- * Is a loop device, which may be mounted, backed by this regular file, under any name? Then *loop
- * (of size bytes) is set to the path of the device.
+ * Is this regular file, under any name, attached to a loop device, which may be mounted? If so,
+ * *loop (of size bytes) is set to the path of the device.
  */
 bool xw_dev_backs_loop(int fd, char *loop, size_t size);
 
@@ -184,7 +184,7 @@ static inline int xw_dev_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 	return d->ops->discard ? d->ops->discard(d, off, len) : XW_ERR_UNSUPPORTED;
 }
 
-/* Where holes are not known, all is data. */
+/* A device that does not know its holes reports all as data. */
 static inline bool xw_dev_data(struct xw_dev *d, uint64_t off, uint64_t *start, uint64_t *end)
 {
 	if (d->ops->data)
@@ -214,7 +214,7 @@ static inline bool xw_dev_hold(struct xw_dev *d, enum xw_dev_hold what)
 	return d->ops->hold && d->ops->hold(d, what);
 }
 
-/* Where the host does not know: the size that the device keeps. */
+/* The default is the size that the device maintains. */
 static inline int xw_dev_stamp(struct xw_dev *d, struct xw_dev_stamp *out)
 {
 	*out = (struct xw_dev_stamp){.size = d->size};

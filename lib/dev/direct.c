@@ -4,12 +4,10 @@
  * memory, as a file opened with O_DIRECT does.
  *
  * Invariants:
- * 1. `under` sees only aligned offsets and lengths, in aligned memory. Aligned requests are passed
- *    on; all others go through the bounce buffer, one call at a time, and the blocks at their edges
- *    are read first.
- * 2. The size here is the one that the caller set. The size of a regular file below is rounded up
- *    while blocks at the end are being modified, with zeros in between, and is made exact on flush
- *    and close.
+ * 1. `under` receives only aligned offsets, lengths and memory. Aligned requests are passed on; all
+ *    others go through the bounce buffer, one call at a time, and partial blocks are read first.
+ * 2. dev.size is exact. The size of a regular file `under` is rounded up with zeros while blocks at
+ *    its end are being modified, and is made exact on flush and close.
  */
 #include "config.h"
 
@@ -60,7 +58,7 @@ static int check_range(struct direct_dev *w, const char *verb, uint64_t off, uin
 		       w->dev.name, verb, (unsigned long long)off);
 }
 
-/* Invariant 2: the size below is rounded up from here on. */
+/* Round up the size of `under`, see invariant 2. */
 static int round_up_under(struct direct_dev *w)
 {
 	return is_aligned(w, w->under->size) ? 0 : xw_dev_set_size(w->under, up(w, w->under->size));

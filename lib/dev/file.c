@@ -3,11 +3,11 @@
  * Regular files and block devices.
  *
  * Invariants:
- * 1. A call does everything it was asked for or fails: short transfers and EINTR are retried here.
+ * 1. A call transfers the whole range or fails: short transfers and EINTR are retried here.
  * 2. Each failure is one message that names the file, the byte and the host's reason; a host
- *    without space (ENOSPC, EDQUOT, EFBIG) is told apart from one that fails.
- * 3. After zero() the range reads as zeros. Asking the host to zero it is only the fast path: on
- *    any failure zeros are written instead, and only a failure of that write counts.
+ *    without space (ENOSPC, EDQUOT, EFBIG) has its own error code.
+ * 3. After zero() the range reads as zeros. Zeroing by the host is only the fast path: if that
+ *    fails, zeros are written instead, and only a failure of that write is reported.
  * 4. size never lags behind a completed write.
  */
 #include "config.h"
@@ -41,7 +41,7 @@
 struct file_dev {
 	struct xw_dev dev;
 	int fd;
-	bool mounted; /* opened with XW_DEV_MOUNTED: others can open it, too */
+	bool mounted; /* opened with XW_DEV_MOUNTED: other processes can open it, too */
 	char name[];
 };
 
@@ -209,7 +209,7 @@ static int write_zeros(struct xw_dev *d, uint64_t off, uint64_t len)
 	return err;
 }
 
-/* True when the host zeroed the range without a write of ours. */
+/* Zero the range by fallocate() or BLKZEROOUT; false if the host cannot. */
 static bool zero_by_host(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	int how = d->keep ? FALLOC_FL_ZERO_RANGE : FALLOC_FL_PUNCH_HOLE;
@@ -271,14 +271,14 @@ static int file_flush(struct xw_dev *d)
 			     errno, "%s: cannot flush to the medium", d->name);
 }
 
-/* A hint only: an error that it could report is reported by flush. */
+/* A hint only: errors are reported by flush. */
 static void file_writeback(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	if (off <= OFF_MAX && len <= OFF_MAX - off)
 		(void)sync_file_range(file(d)->fd, (off_t)off, (off_t)len, SYNC_FILE_RANGE_WRITE);
 }
 
-/* In steps: one call on Linux fetches no more than one request of the device. */
+/* In steps: one call on Linux reads no more than one request of the device. */
 static void file_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	if (off > OFF_MAX || len > OFF_MAX - off)
@@ -496,8 +496,8 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 }
 
 /*
- * On a block device the lock means cooperation, not use: systemd-repart and udevadm lock hold it
- * while they call mkfs for the device. There O_EXCL keeps writers apart.
+ * On a block device a held lock is ignored: systemd-repart and udevadm lock hold it while they call
+ * mkfs for the device. O_EXCL excludes other writers of block devices.
  */
 static int lock_fd(int fd, const char *path, unsigned flags, struct xw_diag *diag)
 {
@@ -507,7 +507,7 @@ static int lock_fd(int fd, const char *path, unsigned flags, struct xw_diag *dia
 	do
 		r = flock(fd, (flags & XW_DEV_RDONLY ? LOCK_SH : LOCK_EX) | LOCK_NB);
 	while (r && errno == EINTR);
-	/* A host without locks is no reason to refuse: the lock is advisory among our tools. */
+	/* A host without locks is accepted: the lock is only advisory among these tools. */
 	if (r && errno == EWOULDBLOCK && !(flags & XW_DEV_SHARED) &&
 	    !(fstat(fd, &st) == 0 && S_ISBLK(st.st_mode)))
 		return xw_fail(diag, XW_ERR_BUSY, "%s: in use by another process", path);

@@ -2,14 +2,14 @@
 /*
  * Exclusive use of an open file, and reading past the page cache.
  *
- * Regular files: a write lease, fcntl(2). It is granted while no other process has the file open.
- * From then on open(2) and truncate(2) of other processes, including those of a loop device, block
- * until it is dropped, at most /proc/sys/fs/lease-break-time (45 seconds); with O_NONBLOCK they
- * fail instead. It is not granted on filesystems without leases (some network filesystems), to a
- * process that neither owns the file nor has CAP_LEASE, and while the file is open elsewhere.
+ * Regular files: a write lease, fcntl(2). The lease is granted only while no other process has the
+ * file open. While it is held, open(2) and truncate(2) in other processes, including those of a
+ * loop device, block for at most /proc/sys/fs/lease-break-time (45 seconds); with O_NONBLOCK they
+ * fail instead. The lease is not granted on filesystems without leases (some network filesystems),
+ * nor to a process that neither owns the file nor has CAP_LEASE.
  *
- * The holder is notified of a waiting process by a signal, by default SIGIO, which would kill it.
- * SIGURG is set instead, which is ignored by default. That setting is lost with the lease.
+ * The kernel signals a waiting process to the holder, by default with SIGIO, which would kill it.
+ * SIGURG, which is ignored by default, is set instead, each time the lease is taken.
  */
 #include "config.h"
 

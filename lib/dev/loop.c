@@ -2,11 +2,10 @@
 /*
  * Loop devices, through which a regular file can be mounted. Linux lists them in /sys/block.
  *
- * A file can have many names: hard links, bind mounts, other mount namespaces, and none once it is
- * removed. Therefore files are compared, not names: the loop device tells which file it has open.
- * Where it may not be queried, the name in /sys is compared, which was set by whoever created the
- * device. With many devices that takes longer than the check of a small image; it is not needed
- * under a write lease (hold.c).
+ * A file can have many names (hard links, bind mounts, other mount namespaces), or none once it is
+ * removed, so files are compared by inode, which the loop device reports. Without permission to
+ * query the device, the name of its backing file in /sys is compared. With many loop devices this
+ * takes longer than the check of a small image; it is not needed under a write lease (hold.c).
  */
 #include "config.h"
 
@@ -28,7 +27,7 @@
 #define LEAVE_STEPS 40u
 #define LEAVE_NS 10000000
 
-/* 1: it has this file open; 0: it has not; -1: unknown. */
+/* Is the loop device attached to this file? 1: yes; 0: no; -1: unknown. */
 static int ask_device(const char *loop, const struct stat *st)
 {
 	struct loop_info64 info = {0};
@@ -56,7 +55,7 @@ static bool read_name(const char *dev, char name[PATH_MAX + 1])
 	return true;
 }
 
-/* Does that name refer to the file? If it refers to nothing, is it the name that fd had? */
+/* Does the name refer to the file? If the name does not exist, is it the last name of fd? */
 static bool is_named(const char *name, int fd, const struct stat *st)
 {
 	char proc[40], ours[PATH_MAX + 1];
@@ -110,10 +109,10 @@ bool xw_dev_backs_loop(int fd, char *loop, size_t size)
 {
 	const struct timespec step = {.tv_nsec = LEAVE_NS};
 
-	/* A write lease is granted, and remains, only while nobody else has the file open. */
+	/* Under a write lease, no other process has the file open. */
 	if (fcntl(fd, F_GETLEASE) == F_WRLCK)
 		return false;
-	/* processes that only query the device, as above, keep it for a moment after umount */
+	/* After umount, a process that queries the device keeps it attached for a moment. */
 	for (unsigned i = 0; find_loop(fd, loop, size); i++) {
 		if (i == LEAVE_STEPS || !is_temporary(loop))
 			return true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Mounts are listed in /proc/self/mountinfo, swap space in /proc/swaps, and the devices that stand
- * on another one (device mapper, RAID) in its folder `holders` in /sys. A program that has opened
+ * Mounts are listed in /proc/self/mountinfo, swap space in /proc/swaps, and stacked devices (device
+ * mapper, RAID) in the directory `holders` of the lower device in /sys. A program that has opened
  * the device with O_EXCL, as fsck and mkfs do, is listed nowhere; nor is a mount in another mount
- * namespace, or a filesystem that has its journal on the device.
+ * namespace, or a filesystem that uses the device as its external journal.
  */
 #include "config.h"
 
@@ -60,7 +60,7 @@ static bool is_partition(dev_t part, dev_t whole)
 	return same;
 }
 
-/* *partition, which may be NULL: one of its partitions is mounted. */
+/* *partition (may be NULL) is set to true if a partition of the device is mounted. */
 static enum xw_mounted find_mount(dev_t dev, bool *partition)
 {
 	enum xw_mounted how = XW_NOT_MOUNTED;
@@ -98,7 +98,7 @@ enum xw_mounted xw_dev_mounted(const char *path)
 	return find_mount(st.st_rdev, NULL);
 }
 
-/* The first device that stands on this one. */
+/* The first device stacked on this one (device mapper, RAID). */
 static bool find_holder(dev_t dev, char *name, size_t size)
 {
 	const struct dirent *e;

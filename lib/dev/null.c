@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * The null device: writes succeed and are discarded, reads return zeros. For runs that only count.
- */
+/* The null device: writes succeed and are discarded, reads return zeros. Used by dry runs. */
 #include "config.h"
 
 #include "base/types.h"

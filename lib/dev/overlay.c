@@ -7,8 +7,8 @@
  *    block is read from the base. Once in the table a block stays until discard or a shrink.
  * 2. The base is changed only by shadow writes: to blocks that are not in the table and that the
  *    callback reports as free.
- * 3. Bytes of the base at or past `size` are never visible: growing over them makes them zeros
- *    here. Bytes of a page at or past `size` are zero.
+ * 3. Bytes of the base at or past `size` are never visible: growing over them zeros them in the
+ *    table. Bytes of a page at or past `size` are zero.
  * 4. Readers share the lock, changes hold it exclusively.
  */
 #include "config.h"
@@ -21,7 +21,7 @@
 #include "dev/overlay.h"
 
 #define SLOTS_MIN 256
-#define TICK_EACH 64u /* number of calls: the callback costs more than a block in memory */
+#define TICK_EACH 64u /* calls between two ticks, which cost more than a block in memory */
 #define BLOCK_MIN 512u
 #define BLOCK_MAX 65536u
 
@@ -136,16 +136,15 @@ static int check_range(struct xw_dev *d, uint64_t off, uint64_t len)
 		       (unsigned long long)off, (unsigned long long)len);
 }
 
-/* Bytes of the base, zeros where it ends. */
+/* Read from the base; past its end, zeros. */
 static int read_base(struct overlay *o, void *buf, size_t len, uint64_t off)
 {
 	uint64_t there = off < o->base->size ? XW_MIN(len, o->base->size - off) : 0;
-
 	int err;
 
 	memset((unsigned char *)buf + there, 0, len - there);
 	err = there ? xw_dev_pread(o->base, buf, there, off) : 0;
-	/* Callers that can do without some of several blocks read them again one by one. */
+	/* Callers that tolerate unreadable blocks retry a failed read block by block. */
 	if (err == XW_ERR_IO && len <= o->block_size && o->unreadable)
 		o->unreadable(o->unreadable_arg, off);
 	return err;
@@ -213,8 +212,8 @@ static int overlay_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 }
 
 /*
- * How many of the len bytes from off may go to the base, 0 = those of the first block may not. *n
- * is then the number of bytes in that block.
+ * How many of the len bytes from off may be written to the base: 0 if the first block must stay in
+ * memory; *n is the number of bytes in that block.
  */
 static uint64_t shadow_run(struct overlay *o, uint64_t off, uint64_t len, uint64_t *n)
 {
@@ -236,7 +235,7 @@ static uint64_t shadow_run(struct overlay *o, uint64_t off, uint64_t len, uint64
 	return len;
 }
 
-/* n bytes of one block; data NULL = zeros. */
+/* Write n bytes of one block to memory; data NULL = zeros. */
 static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
 {
 	const uint64_t blk = off / o->block_size, in = off % o->block_size;
@@ -257,8 +256,7 @@ static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
 		err = xw_fail_nomem(o->dev.diag, "an overlay");
 	else if (fresh && !whole)
 		err = read_base(o, s->page, o->block_size, blk * o->block_size);
-	if (err &&
-	    fresh) { /* do not keep a block without its contents: remove it from the table again */
+	if (err && fresh) { /* a block without its contents must not stay in the table */
 		o->pages -= s->page != NULL;
 		free(s->page);
 		*s = (struct slot){0};
@@ -273,7 +271,7 @@ static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
 	return 0;
 }
 
-/* Write len bytes (data NULL: zeros), to the base where it is free and to memory elsewhere. */
+/* Write len bytes (data NULL: zeros): free blocks to the base, all others to memory. */
 static int put(struct overlay *o, const unsigned char *data, uint64_t len, uint64_t off)
 {
 	int err = 0;

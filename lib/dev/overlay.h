@@ -3,8 +3,8 @@
  * The overlay: a device over a base device. Writes stay in memory, reads see them, and the base is
  * unchanged until the dirty blocks are committed to it (room commit).
  *
- * Shadow writes. New contents of space that is free in the state on the base need no commit:
- * nothing refers to it until the metadata that does is committed. With a callback that knows which
+ * Shadow writes. Blocks that are free in the state on the base need no commit: nothing refers to
+ * their new contents until the metadata that does is committed. With a callback that knows which
  * blocks were free, writes to such blocks go straight to the base, and only overwritten live blocks
  * are held in memory.
  *
@@ -12,8 +12,8 @@
  * block needs no page. It is bounded by the shadow callback: bulk data goes to free space and is
  * never held. Nothing is spilled to disk.
  *
- * Like other devices, an overlay accepts reads and writes from several threads; the calls of this
- * header other than xw_overlay_block_size() belong to one thread, while no other one writes.
+ * Like other devices, an overlay accepts reads and writes from several threads. The calls of this
+ * header other than xw_overlay_block_size() must come from one thread while no other thread writes.
  */
 #ifndef XW_DEV_OVERLAY_H
 #define XW_DEV_OVERLAY_H
@@ -33,33 +33,33 @@ struct xw_dev *xw_overlay_base(const struct xw_dev *overlay);
 uint32_t xw_overlay_block_size(const struct xw_dev *overlay);
 
 /*
- * Were the blocks from blk on free in the state that the base holds? Sets *is_free and returns for
- * how many of the n blocks (1 .. n) that holds. Called with the overlay locked: must not use the
- * overlay. Answers must not change while the overlay is in use.
+ * Sets *is_free to whether block blk was free in the state on the base, and returns how many blocks
+ * from blk on (1 .. n) are alike. Called with the overlay locked: must not use the overlay. Answers
+ * must not change while the overlay is in use.
  */
 typedef uint64_t xw_overlay_free_fn(void *arg, uint64_t blk, uint64_t n, bool *is_free);
 /*
- * From here on writes and zeros to free blocks that are not yet dirty go to the base. NULL ends it.
+ * Enable shadow writes: writes and zeros to free, clean blocks go to the base. NULL disables them.
  * Blocks past the end of the base count as free when the callback says so: the base grows.
  */
 void xw_overlay_set_shadow(struct xw_dev *overlay, xw_overlay_free_fn *fn, void *arg);
 
 /*
- * Called periodically by a reading or writing thread, before it reads or writes: a non-zero result
- * makes that call fail with it. NULL ends it.
+ * Set a function that is called periodically before a read or write, which fails with its result
+ * unless that is 0. NULL removes it.
  */
 void xw_overlay_set_tick(struct xw_dev *overlay, int (*fn)(void *arg), void *arg);
 
 /*
- * Called by the reading thread for each read of at most one block that fails with XW_ERR_IO on the
- * base; off: its start, in bytes. NULL ends it.
+ * Set a function that the reading thread calls for each read of at most one block, at byte off,
+ * that fails with XW_ERR_IO on the base. NULL removes it.
  */
 void xw_overlay_set_unreadable(struct xw_dev *overlay, void (*fn)(void *arg, uint64_t off),
 			       void *arg);
 
 /*
- * Would a write to the blocks from blk on go to the base or into memory? Sets *through and returns
- * for how many of the n blocks (1 .. n) that holds.
+ * Sets *through to whether a write to block blk would go to the base, and returns how many blocks
+ * from blk on (1 .. n) are alike.
  */
 uint64_t xw_overlay_ask(const struct xw_dev *overlay, uint64_t blk, uint64_t n, bool *through);
 

@@ -90,7 +90,7 @@ const struct xw_partition *xw_partition_at(const struct xw_partitions *p, uint64
 	return NULL;
 }
 
-/* Append "NUMBER at START" to a list. False: no room is left for it, and "..." closes the list. */
+/* Append "NUMBER at START" to a list. False: the buffer is full, and the list ends in "...". */
 static bool append(const struct xw_partition *p, char *buf, size_t size)
 {
 	const size_t at = strlen(buf);

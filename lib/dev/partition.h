@@ -9,8 +9,8 @@
 
 struct xw_partition {
 	uint64_t start, size; /* in bytes */
-	unsigned number; /* as Linux numbers it, from 1 */
-	char uuid[40]; /* PARTUUID as text, as udev and lsblk show it; "": the table has none */
+	unsigned number; /* of the partition in Linux, from 1 */
+	char uuid[40]; /* PARTUUID as text, as udev and lsblk show it; "": none */
 	char name[128]; /* PARTLABEL, UTF-8; "": none */
 	bool container; /* an extended partition, which holds others */
 };
@@ -22,20 +22,21 @@ struct xw_partitions {
 };
 
 /*
- * Read the table of an open file or device. A file without a table, or one that cannot be read,
- * yields an empty one. XW_ERR_NOMEM: out of memory.
+ * Read the partition table of an open file or device. If none is found or the file cannot be read,
+ * the result is an empty table. XW_ERR_NOMEM.
  */
 int xw_partitions_read(int fd, struct xw_partitions *out);
 void xw_partitions_free(struct xw_partitions *p);
-/* The partition that begins at a byte; containers are left out. NULL: none. */
+/* The partition, other than a container, that begins at byte `start`; NULL: none. */
 const struct xw_partition *xw_partition_at(const struct xw_partitions *p, uint64_t start);
 /*
- * "1 at 1048576, 2 at 537919488": the partitions that can hold a filesystem, as many as the buffer
- * takes.
+ * "1 at 1048576, 2 at 537919488": the partitions that can hold a filesystem, as many as fit into
+ * the buffer.
  */
 void xw_partitions_text(const struct xw_partitions *p, char *buf, size_t size);
 /*
- * The same of those that [start, start + size) overlaps, but for one that begins there; "": none.
+ * The same for the partitions that overlap [start, start + size), except one that begins at
+ * `start`; "": none.
  */
 void xw_partitions_overlap_text(const struct xw_partitions *p, uint64_t start, uint64_t size,
 				char *buf, size_t size_of_buf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device made of runs of another one: byte 0 is the first byte of the first run, and so on. Each
- * access is split where a run ends.
+ * A device made of runs of another device: byte 0 is the first byte of the first run, and so on.
+ * Accesses are split at the ends of runs.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ struct runs_dev {
 	struct span {
 		uint64_t at; /* bytes of this device */
 		uint64_t off; /* bytes of `under` */
-	} * spans; /* n, and one that marks the end */
+	} * spans; /* n, and an end marker */
 	size_t n;
 };
 
@@ -31,7 +31,7 @@ static uint64_t capacity(const struct runs_dev *r)
 	return r->spans[r->n].at;
 }
 
-/* Returns where byte off is in `under`, and sets *len to how many bytes follow it there. */
+/* Map byte off to `under`; *len is the number of bytes that are contiguous from there on. */
 static uint64_t find(const struct runs_dev *r, uint64_t off, uint64_t *len)
 {
 	size_t from = 0, to = r->n;
@@ -69,7 +69,7 @@ static int runs_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 	return rc;
 }
 
-/* One vector, in as many pieces as there are runs. */
+/* Write one vector, split at the ends of runs. */
 static int write_one(struct runs_dev *r, const struct iovec *iov, uint64_t off)
 {
 	const uint8_t *p = iov->iov_base;

@@ -26,7 +26,7 @@ struct scan {
 	uint64_t done, total; /* bytes, over all passes */
 };
 
-/* Report a bad block of the device; not a failure of ours. */
+/* Report the blocks of the range as bad if err is set; failures of the device leave no message. */
 static int found(struct scan *sc, int err, uint64_t off, uint32_t len)
 {
 	int rc = 0;
@@ -37,7 +37,7 @@ static int found(struct scan *sc, int err, uint64_t off, uint32_t len)
 	return rc;
 }
 
-/* Write back the len bytes read into buf; does reading them again return the same? */
+/* Write back the len bytes in buf and read them again: true if they are unchanged. */
 static bool keeps(struct scan *sc, uint64_t off, uint32_t len)
 {
 	const bool kept = !xw_dev_pwrite(sc->d, sc->buf, len, off) && !xw_dev_flush(sc->d) &&
@@ -63,7 +63,7 @@ static int rewrite_range(struct scan *sc, uint64_t off, uint32_t len)
 	return rc;
 }
 
-/* Holes have no place on the medium that could be bad, and a write would fill them. */
+/* Skip holes: they occupy no medium, and a write would allocate blocks for them. */
 static int rewrite_piece(struct scan *sc, uint64_t off, uint32_t len)
 {
 	const uint32_t bs = sc->s->block_size;

@@ -7,13 +7,12 @@
 
 struct xw_scan {
 	uint32_t block_size; /* bytes, a power of two */
-	/* counted from the beginning of the device; blocks past its end are skipped */
-	uint64_t blocks;
+	uint64_t blocks; /* from the beginning of the device; blocks past its end are skipped */
 	bool write; /* write patterns and read them back: destroys the contents */
-	bool rewrite; /* write back what was read, and read it again: keeps the contents */
+	bool rewrite; /* read, write back and read again: keeps the contents */
 	/* Called periodically; a non-zero result ends the scan and is returned. May be NULL. */
 	int (*tick)(void *arg, uint64_t done, uint64_t total);
-	/* Reports a bad block, possibly several times, in no order. Non-zero as above. */
+	/* Receives bad blocks, possibly repeatedly, in any order. Non-zero result as above. */
 	int (*bad)(void *arg, uint64_t block);
 	void *arg;
 };
