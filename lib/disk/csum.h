@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Private to this room: checksum steps over integers, which the format feeds in little-endian
- * order.
- */
+/* Private to lib/disk: CRC-32C over little-endian integers and over a buffer with a hole. */
 #ifndef XW_DISK_CSUM_H
 #define XW_DISK_CSUM_H
 
@@ -24,7 +21,7 @@ static inline uint32_t xw_csum_le64(uint32_t crc, uint64_t v)
 }
 
 /*
- * Checksum of buf[0, size) with `hole` bytes (at most 4) at off read as zero: the checksum field.
+ * Checksum of buf[0, size) with the checksum field, `hole` bytes (at most 4) at off, read as zero.
  */
 static inline uint32_t xw_csum_hole(uint32_t crc, const void *buf, size_t size, size_t off,
 				    size_t hole)

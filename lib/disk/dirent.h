@@ -45,24 +45,24 @@ static inline bool xw_name_is_dots(const char *name, size_t len)
 enum xw_ftype xw_ftype_of_mode(uint32_t mode);
 
 /*
- * Decode the entry at off of a block of block_size bytes (or of an inline area of that size); next
- * = off + rec_len. XW_ERR_CORRUPT: rec_len unaligned, below 12, shorter than its name or past the
- * end of the block. *out is filled nevertheless where at least 12 bytes remain at off, so that a
- * checker can report it. The caller judges name_len 0 and file_type 0xDE.
+ * Decode the entry at off of a block of block_size bytes (or of an inline area of that size). The
+ * next entry is at off + rec_len. XW_ERR_CORRUPT: rec_len unaligned, below 12, shorter than its
+ * name or past the end of the block; *out is still filled if at least 12 bytes remain at off, so
+ * that a checker can report the entry. Callers must handle name_len 0 and file_type 0xDE.
  */
 int xw_dirent_decode(const void *block, uint32_t block_size, uint32_t off, struct xw_dirent *out);
 /* Write header and name at off; padding up to rec_len is not modified. */
 void xw_dirent_encode(void *block, uint32_t block_size, uint32_t off, const struct xw_dirent *e);
 /*
- * The tail entry in the last 12 bytes: initialize, recognize, set checksum, verify (XW_ERR_CORRUPT:
- * there is no tail; XW_ERR_CHECKSUM).
+ * The tail entry in the last 12 bytes: recognize, initialize, set checksum, verify (XW_ERR_CORRUPT:
+ * the block has no tail; XW_ERR_CHECKSUM).
  */
 bool xw_dir_has_tail(const void *block, uint32_t block_size);
 void xw_dir_tail_init(void *block, uint32_t block_size);
 void xw_dir_block_set_csum(void *block, uint32_t block_size, uint32_t inode_seed);
 /*
- * The seed with which the stored checksum matches: one does, whatever is wrong. Blocks of a
- * directory have the same. false: the block has no tail.
+ * The seed for which the stored checksum matches; exactly one exists, even for a damaged block. All
+ * valid blocks of a directory have the same seed. False: the block has no tail.
  */
 bool xw_dir_block_seed(const void *block, uint32_t block_size, uint32_t *seed);
 int xw_dir_block_verify(const void *block, uint32_t block_size, uint32_t inode_seed);
@@ -76,11 +76,11 @@ int xw_dir_block_verify(const void *block, uint32_t block_size, uint32_t inode_s
 #define XW_DX_NODE_ENTRIES 8
 /* index blocks on a path: dx_root and, with large_dir, two levels below it */
 #define XW_DX_LEVELS_MAX 3
-#define XW_DX_LBLK_MASK                                                                            \
-	0x0FFFFFFFu /* the upper 4 bits of dx_entry.block are not part of the block number */
+/* The upper 4 bits of dx_entry.block are not part of the block number. */
+#define XW_DX_LBLK_MASK 0x0FFFFFFFu
 struct xw_dx_info {
-	uint8_t hash_version; /* on disk: 0 legacy, 1 half_md4, 2 tea (unsigned variants 3-5 in
-				 memory only), 6 siphash */
+	/* on disk: 0 legacy, 1 half_md4, 2 tea, 6 siphash; in memory also 3-5, unsigned 0-2 */
+	uint8_t hash_version;
 	uint8_t info_length; /* always 8 */
 	uint8_t indirect_levels;
 	uint8_t unused_flags;
@@ -94,7 +94,7 @@ unsigned xw_dx_root_limit(uint32_t block_size, bool csum);
 unsigned xw_dx_node_limit(uint32_t block_size, bool csum);
 /*
  * XW_ERR_CORRUPT: info_length != 8, levels > 3, limit beyond the block, count 0 or above limit
- * (outputs are set all the same). The caller checks that limit is exactly xw_dx_root_limit() or
+ * (outputs are set in any case). The caller checks that limit is exactly xw_dx_root_limit() or
  * xw_dx_node_limit(), which the kernel requires, and that the hash version is known.
  */
 int xw_dx_root_decode(const void *block, uint32_t block_size, bool csum, struct xw_dx_info *info,
@@ -105,19 +105,17 @@ int xw_dx_node_decode(const void *block, uint32_t block_size, bool csum, unsigne
 void xw_dx_entry_decode(const void *block, unsigned entries_off, unsigned i,
 			struct xw_dx_entry *out);
 void xw_dx_entry_encode(void *block, unsigned entries_off, unsigned i, const struct xw_dx_entry *e);
-/*
- * Index of the entry whose child covers a hash: the last one that is not greater, bit 0 included.
- */
+/* Index of the entry whose child covers a hash: the last entry with hash <= it, bit 0 included. */
 unsigned xw_dx_entry_find(const void *block, unsigned entries_off, unsigned count, uint32_t hash);
 void xw_dx_info_encode(void *block, const struct xw_dx_info *info);
 void xw_dx_set_limit(void *block, unsigned entries_off, unsigned limit, unsigned count);
 /*
- * verify: XW_ERR_CORRUPT where limit or count leave no room for the tail (set_csum then does
- * nothing), else XW_ERR_CHECKSUM.
+ * verify: XW_ERR_CORRUPT if limit or count leave no room for the tail (set_csum then does nothing),
+ * else XW_ERR_CHECKSUM.
  */
 void xw_dx_block_set_csum(void *block, uint32_t block_size, unsigned entries_off,
 			  uint32_t inode_seed);
-/* As xw_dir_block_seed(); false: there is no room for a checksum. */
+/* As xw_dir_block_seed(); false: limit and count leave no room for a checksum. */
 bool xw_dx_block_seed(const void *block, uint32_t block_size, unsigned entries_off, uint32_t *seed);
 int xw_dx_block_verify(const void *block, uint32_t block_size, unsigned entries_off,
 		       uint32_t inode_seed);

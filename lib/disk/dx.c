@@ -163,7 +163,7 @@ void xw_dx_set_limit(void *block, unsigned entries_off, unsigned limit, unsigned
 	d->count = put16((uint16_t)count);
 }
 
-/* Offset of the tail; 0 when limit and count are invalid or leave no room for it. */
+/* Offset of the tail; 0 if limit and count are invalid or leave no room for a tail. */
 static size_t tail_off(const void *block, uint32_t block_size, unsigned entries_off,
 		       size_t *covered)
 {

@@ -7,14 +7,14 @@
  * remaining length. The result is two registers: the major hash orders the directory, the minor one
  * only breaks ties.
  *
- * Two accidents of history are part of the format:
+ * Two historical accidents are part of the format:
  * - The bytes of a name count as signed or unsigned char, depending on the machine that made the
  *   filesystem (s_flags says which). A negative byte borrows from the byte above it in the word.
  * - Bit 0 of the major hash is not part of the key: an index entry uses it to say that its leaf
- *   continues the hash of the previous leaf. The largest key is the end-of-directory position of
- *   readdir cookies (31 bits of which are hash), so Linux gives names with that hash the key below.
- *   Stock debugfs prints it unchanged; the two differ for one name in 2^31, and both accept that
- *   name in the last leaf.
+ *   continues the hash of the previous leaf. The largest key is reserved for the end-of-directory
+ *   position of readdir cookies (31 bits of which are hash), so Linux stores names with that hash
+ *   under the next lower key. Stock debugfs prints the hash unchanged; this affects one name in
+ *   2^31, and both find it in the last leaf.
  */
 #include "config.h"
 

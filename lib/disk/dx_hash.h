@@ -21,7 +21,9 @@ struct xw_dx_hash {
 	uint32_t minor;
 };
 
-/* seed: s_hash_seed as four words, all zero = the built-in one. XW_ERR_UNSUPPORTED for siphash. */
+/*
+ * seed: s_hash_seed as four words; all zero selects the default seed. siphash: XW_ERR_UNSUPPORTED.
+ */
 int xw_dx_hash(enum xw_dx_version version, const uint32_t seed[4], const char *name, size_t len,
 	       struct xw_dx_hash *out);
 

@@ -7,8 +7,8 @@
  * 1. A leaf length above 32768 means unwritten, of length - 32768; 32768 itself is written. Length
  *    0 is invalid and decodes to 0: callers reject it with their other range checks.
  * 2. The checksum of a block node directly follows the room for eh_max entries and covers
- *    everything before itself. Block sizes leave a remainder of 4 or 8 bytes there, so the tail
- *    costs no entry and is always reserved.
+ *    everything before itself. Every block size leaves a remainder of 4 or 8 bytes after the last
+ *    entry, so the tail costs no entry and is always reserved.
  *
  * Source: kernel documentation "Extent Tree"; checked against mke2fs, the kernel and debugfs.
  */

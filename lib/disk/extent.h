@@ -44,9 +44,9 @@ int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *ou
 /* Decode a header of at least XW_EXT_HDR bytes without checks; false: no magic. */
 bool xw_extent_hdr_peek(const void *node, struct xw_extent_hdr *out);
 /*
- * Would a checker take these inline contents, when kept in i_block and padded with zeros, for an
- * extent root whose flag was lost? e2fsck 1.47 tests for the magic, room for at most 4 entries and
- * no more entries than room; it does not look at the depth.
+ * Do these inline contents, stored in i_block and padded with zeros, look to e2fsck like an extent
+ * root whose flag was lost? e2fsck 1.47 tests for the magic, eh_max <= 4 and eh_entries <= eh_max,
+ * but not the depth.
  */
 bool xw_extent_root_like(const void *contents, size_t len);
 void xw_extent_hdr_encode(void *node, const struct xw_extent_hdr *h);
@@ -55,14 +55,14 @@ void xw_extent_leaf_encode(void *node, unsigned i, const struct xw_extent *e);
 void xw_extent_idx_decode(const void *node, unsigned i, struct xw_extent_idx *out);
 void xw_extent_idx_encode(void *node, unsigned i, const struct xw_extent_idx *e);
 /*
- * Tail checksum at 12 + 12 * eh_max. inode_seed from xw_inode_seed(). verify: XW_ERR_CORRUPT when
+ * Tail checksum at 12 + 12 * eh_max. inode_seed from xw_inode_seed(). verify: XW_ERR_CORRUPT if
  * eh_max leaves no room for the tail (set_csum then does nothing), else XW_ERR_CHECKSUM. Both are
  * for metadata_csum only.
  */
 void xw_extent_block_set_csum(void *node, uint32_t block_size, uint32_t inode_seed);
 /*
- * Which value would the four bytes at `off` need so that the stored checksum matches, in a node
- * with eh_max = max? One value does, whatever is wrong.
+ * The value of the four bytes at `off` for which the stored checksum of a node with eh_max = max
+ * matches; exactly one exists, even for a damaged node.
  */
 uint32_t xw_extent_block_needed(const void *node, unsigned max, uint32_t inode_seed, size_t off);
 int xw_extent_block_verify(const void *node, uint32_t block_size, uint32_t inode_seed);

@@ -16,7 +16,7 @@
 
 #define RANGE (4u + sizeof(struct leaf))
 
-/* As in a leaf of an extent tree: one entry after the header. */
+/* An extent as it is stored in a leaf of an extent tree. */
 struct leaf {
 	uint8_t bytes[12];
 };

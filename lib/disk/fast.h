@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fast commits: small changes to inodes and names that a journal stores after its transactions, in
- * a separate area at its end. A sequence of tagged fields, all little-endian; no field crosses a
- * block. Pure functions; they never read outside the block, whatever its contents.
+ * a separate area at its end. They are sequences of tagged little-endian fields that never cross a
+ * block boundary. These functions are pure and never read outside the block.
  *
  * Source: kernel documentation "Journal (jbd2)", section "Fast commits", for the tags and their
  * meaning; areas written by Linux 6.18 for numbers, offsets, the checksum and the order of fields:
@@ -37,7 +37,7 @@ struct xw_fast_field {
 	xw_ino ino; /* all fields but PAD, TAIL, HEAD */
 	struct xw_extent range; /* ADD_RANGE; DEL_RANGE: lblk and len */
 	xw_ino dir; /* CREAT, LINK, UNLINK */
-	const uint8_t *bytes; /* the name; INODE: start of the record. Points into the block */
+	const uint8_t *bytes; /* the name; INODE: the record; points into the block */
 	uint32_t len; /* length of `bytes` */
 	uint32_t tid; /* HEAD, TAIL */
 	uint32_t features; /* HEAD: none are known */
@@ -61,11 +61,11 @@ int xw_fast_next(struct xw_fast_iter *it, struct xw_fast_field *out);
 struct xw_fast_scan {
 	uint32_t tid; /* transaction that follows the log; set by the caller */
 	uint32_t seen; /* blocks scanned */
-	uint32_t good; /* this many of them are complete fast commits */
+	uint32_t good; /* leading blocks that belong to complete fast commits */
 	uint32_t features; /* of the HEAD; if not 0, the fast commits cannot be interpreted */
 	uint32_t crc;
 };
-/* Feed the next block: true while another one may follow. */
+/* Feed the next block: true while another block may follow. */
 bool xw_fast_scan_block(struct xw_fast_scan *s, const void *blk, uint32_t size);
 
 /* ---- for tests ---- */

@@ -4,7 +4,7 @@
  *
  * Invariants:
  * 1. A 32-byte descriptor has no high halves; descriptors of 64 bytes and more have all of them.
- *    Bytes from 0x3C on have no meaning here and are preserved, but the checksum covers them.
+ *    Bytes from 0x3C on hold no known field: they are preserved, and the checksum covers them.
  * 2. The feature bits select the checksum, metadata_csum before uninit_bg: low 16 bits of
  *    crc32c(seed, le32 group, descriptor with the field zeroed), or crc16(~0, uuid, le32 group,
  *    descriptor without the field).

@@ -19,9 +19,7 @@ struct xw_group_desc {
 	uint16_t checksum;
 };
 
-/*
- * desc_size is 32 or >= 64. Never fails: every bit pattern is a descriptor; callers check ranges.
- */
+/* desc_size is 32 or >= 64. Never fails; callers check ranges. */
 void xw_group_decode(const void *buf, unsigned desc_size, struct xw_group_desc *out);
 /*
  * Encodes xw_super_desc_size() bytes with the checksum of group `group` (metadata_csum: crc32c;
@@ -36,8 +34,8 @@ int xw_group_verify(const void *buf, const struct xw_super *sb, uint32_t csum_se
 /*
  * Checksum of the first `bytes` bytes of a bitmap as a descriptor of this filesystem stores it (16
  * bits in 32-byte descriptors); 0 without metadata_csum. bytes: clusters_per_group / 8 for block
- * bitmaps, inodes_per_group / 8 for inode bitmaps. Groups whose bitmap is UNINIT do not maintain
- * it.
+ * bitmaps, inodes_per_group / 8 for inode bitmaps. The checksum of an UNINIT bitmap is not
+ * maintained.
  */
 uint32_t xw_bitmap_csum(const struct xw_super *sb, uint32_t csum_seed, const void *bits,
 			size_t bytes);

@@ -13,10 +13,7 @@
 #define XW_DIND_SLOT 13
 #define XW_TIND_SLOT 14
 
-/*
- * Number of logical blocks that a map can hold at this block size: 12 + p + p^2 + p^3, at most
- * 2^32.
- */
+/* Maximum number of logical blocks of a map: 12 + p + p^2 + p^3, at most 2^32. */
 uint64_t xw_indirect_max_lblk(uint32_t block_size);
 /*
  * Path of lblk: path[0] = slot in i_block, path[1..depth] = index in each pointer block. *depth

@@ -6,9 +6,9 @@
  * 1. A field after the classic 128 bytes exists only where i_extra_isize reaches its end. Fields
  *    out of reach are neither read nor written: these bytes are xattr space, or belong to a newer
  *    tool.
- * 2. High halves to which the features (or, for i_size, the file type) give no meaning are kept in
- *    stray_*: readers see what the kernel sees, a checker sees that they should be zero, and
- *    encode(decode(x)) == x.
+ * 2. High halves without a meaning under the features (or, for i_size, the file type) are kept in
+ *    stray_*: readers see the values that the kernel sees, a checker sees fields that should be
+ *    zero, and encode(decode(x)) == x.
  * 3. Seconds are the sign-extended low 32 bits plus epoch << 32, epoch being the low two bits of
  *    the extra field.
  * 4. The checksum covers the whole record, xattrs included, with both halves of itself read as
@@ -144,7 +144,7 @@ static void time_encode(const struct xw_time *t, le32 *low, le32 *extra)
 		*extra = put32(epoch | nsec << 2);
 }
 
-/* Decode the fields after the classic part that `extra` bytes reach; the others are zero. */
+/* Decode the fields within `extra` bytes after the classic part; all others are zero. */
 static void extra_decode(const struct disk_inode *d, unsigned extra, struct xw_inode *out)
 {
 	out->extra_isize = (uint16_t)extra;
@@ -249,7 +249,7 @@ void xw_inode_encode(const struct xw_inode *in, const struct xw_super *sb, void 
 		    extra >= EXTRA_END(mtime_extra) ? &d->mtime_extra : NULL);
 	time_encode(&in->atime, &d->atime,
 		    extra >= EXTRA_END(atime_extra) ? &d->atime_extra : NULL);
-	/* no times: all 32 bits are significant, even without extra fields */
+	/* EA inodes store a hash and a reference count here: all 32 bits are significant. */
 	if (in->flags & XW_FL_EA_INODE) {
 		d->atime = put32((uint32_t)in->atime.sec);
 		d->ctime = put32((uint32_t)in->ctime.sec);
@@ -273,7 +273,7 @@ static bool has_csum_hi(const struct disk_inode *d, const struct xw_super *sb)
 	return sb->inode_size > XW_INODE_BODY && get16(d->extra_isize) >= EXTRA_END(checksum_hi);
 }
 
-/* All 32 bits; without a high half the caller keeps the low one. */
+/* All 32 bits; callers mask the result if the inode stores only the low half. */
 static uint32_t inode_csum(const struct disk_inode *d, const struct xw_super *sb,
 			   uint32_t csum_seed, xw_ino ino)
 {

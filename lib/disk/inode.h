@@ -15,7 +15,7 @@
 #define XW_INO_JOURNAL 8
 #define XW_INO_FIRST 11
 
-#define XW_LINK_MAX 65000u /* maximum link count; directories with dir_nlink then have 1 */
+#define XW_LINK_MAX 65000u /* maximum link count; above it, directories with dir_nlink store 1 */
 
 /* i_flags */
 #define XW_FL_SECRM 0x00000001u
@@ -77,9 +77,9 @@ struct xw_inode {
 	uint32_t checksum; /* as stored */
 	uint16_t osd2_reserved; /* byte 0x7E, unused on Linux */
 	/*
-	 * High halves that are stored but have no meaning here (i_blocks without huge_file,
-	 * i_file_acl without 64bit, i_size of what is neither a regular file nor a large_dir
-	 * directory; frag/fsize and i_mode_high under Hurd). Preserved.
+	 * Stored high halves without a meaning (i_blocks without huge_file, i_file_acl without
+	 * 64bit, i_size of an inode other than a regular file or large_dir directory; frag/fsize
+	 * and i_mode_high under Hurd). Preserved.
 	 */
 	uint16_t stray_blocks_hi, stray_acl_hi;
 	uint32_t stray_size_hi;
@@ -107,18 +107,14 @@ void xw_inode_set_csum(void *buf, const struct xw_super *sb, uint32_t csum_seed,
 /* 0 or XW_ERR_CHECKSUM. An all-zero record (never used) is valid. */
 int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
 /*
- * i_dtime of an inode deleted at `now` (seconds since 1970). A number below the inode count is a
- * link of the orphan list, and 0 means not deleted: an earlier clock gives the inode count, and one
- * beyond the field its maximum.
+ * i_dtime of an inode deleted at `now` (seconds since 1970), clamped to the field. Values below the
+ * inode count are links of the orphan list, so an earlier clock gives the inode count.
  */
 uint32_t xw_inode_dtime(int64_t now, const struct xw_super *sb);
-/* May this i_dtime, of an inode without links, be a link of the orphan list? */
+/* Can this i_dtime of an inode with a link count of 0 be a link of the orphan list? */
 bool xw_inode_dtime_is_link(uint32_t dtime, const struct xw_super *sb);
 
-/*
- * The seconds whose epoch is 3 and whose low half is negative: from 2310-04-04 to before
- * 2378-04-22.
- */
+/* Seconds with epoch 3 and a negative low half: from 2310-04-04 to before 2378-04-22. */
 #define XW_TIME_LATE (INT64_C(5) << 31)
 #define XW_TIME_LATE_END (INT64_C(6) << 31)
 static inline bool xw_time_is_late(const struct xw_time *t)
@@ -126,7 +122,7 @@ static inline bool xw_time_is_late(const struct xw_time *t)
 	return t->sec >= XW_TIME_LATE && t->sec < XW_TIME_LATE_END;
 }
 
-/* Is any of atime, ctime, mtime and crtime one of them? */
+/* Is any of atime, ctime, mtime and crtime in that range? */
 static inline bool xw_inode_has_late_time(const struct xw_inode *in)
 {
 	return xw_time_is_late(&in->atime) || xw_time_is_late(&in->ctime) ||
@@ -137,31 +133,30 @@ static inline bool xw_inode_has_late_time(const struct xw_inode *in)
 uint32_t xw_inode_seed(uint32_t csum_seed, xw_ino ino, uint32_t generation);
 
 /*
- * The flags of a directory that Linux passes on to an inode of that mode created in it (observed,
- * bit by bit, on Linux 6.18). Subdirectories inherit all inheritable flags.
+ * The flags that a new inode of this mode inherits from its directory (observed, bit by bit, on
+ * Linux 6.18). Subdirectories inherit all inheritable flags.
  */
 uint32_t xw_inode_inherited(uint32_t flags, uint16_t mode);
 
 /*
  * Offset of the in-inode xattr area (its 4-byte magic) in the record; the area ends with the
- * record. 0 when there is none: 128-byte inodes, i_extra_isize 0 (the kernel reads no xattrs there)
- * or filling the record.
+ * record. 0 if the inode has no such area: 128-byte inodes, i_extra_isize 0 (the kernel then reads
+ * no xattrs) or filling the record.
  */
 unsigned xw_inode_xattr_off(const struct xw_inode *in, const struct xw_super *sb);
 
 #define XW_RDEV_MAJOR_MAX 0xFFFu
 #define XW_RDEV_MINOR_MAX 0xFFFFFu
 /*
- * Device numbers in i_block[0..1]: the old encoding when both numbers fit 8 bits, else the new one.
- * XW_ERR_LIMIT (and no change) when major needs more than 12 bits or minor more than 20: the format
- * cannot store them.
+ * Device numbers in i_block[0..1]: the old encoding if both numbers fit 8 bits, else the new one.
+ * XW_ERR_LIMIT (and no change) if major exceeds 12 bits or minor 20 bits, the limits of the format.
  */
 int xw_inode_put_rdev(struct xw_inode *in, uint32_t major, uint32_t minor);
 void xw_inode_get_rdev(const struct xw_inode *in, uint32_t *major, uint32_t *minor);
 
 /*
- * Set i_blocks (and HUGE_FILE_FL where units of 512 bytes do not fit) from the number of blocks.
- * XW_ERR_LIMIT when the file is too large for the features.
+ * Set i_blocks (and HUGE_FILE_FL if units of 512 bytes do not fit) from the number of blocks.
+ * XW_ERR_LIMIT if the file is too large for the features.
  */
 int xw_inode_set_blocks(struct xw_inode *in, const struct xw_super *sb, uint64_t fs_blocks);
 /* in units of 512 bytes */

@@ -116,7 +116,7 @@ int xw_itree_hdr_decode(const void *block, uint32_t block_size, struct xw_itree_
 		return flawed(flaw, 6, 0, "more bytes in use than its capacity");
 	if (out->level ? out->used != out->count * XW_ITREE_IDX
 		       : out->used < out->count * xw_itree_rec_len(1) || (!out->count && out->used))
-		return flawed(flaw, 10, 0, "entry count and bytes in use disagree");
+		return flawed(flaw, 10, 0, "entry count and bytes in use are inconsistent");
 	return 0;
 }
 

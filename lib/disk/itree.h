@@ -12,8 +12,9 @@
 #define XW_ITREE_MAGIC 0x54493245u
 #define XW_ITREE_VERSION 1
 #define XW_ITREE_HDR 32u /* bytes before the entries */
-#define XW_ITREE_HDR_COUNT 6u /* offset in it of count and used, */
-#define XW_ITREE_HDR_VARIES 4u /* and their size: the only fields of a header that change */
+/* The only header fields that change are count and used: their offset in it and size in bytes. */
+#define XW_ITREE_HDR_COUNT 6u
+#define XW_ITREE_HDR_VARIES 4u
 #define XW_ITREE_TAIL 8u /* a zero word and the checksum */
 #define XW_ITREE_IDX 16u /* size of an index entry in bytes */
 #define XW_ITREE_REC_HDR 12u /* size of a leaf entry without its name in bytes */
@@ -46,7 +47,7 @@ struct xw_itree_entry {
 	const char *name; /* not terminated; decoded names point into the block */
 };
 
-/* What is wrong with a node, for a message. */
+/* Describes damage of a node, for messages. */
 struct xw_itree_flaw {
 	unsigned rule;
 	unsigned entry; /* index of the entry concerned, if any */
@@ -70,7 +71,7 @@ static inline unsigned xw_itree_quartile(uint32_t cap, uint32_t used)
 	return 0u + (used * 4u > cap) + (used * 2u > cap) + (used * 4u > cap * 3u);
 }
 
-/* A number ordered as the keys are. */
+/* The key as an integer with the same order. */
 static inline uint64_t xw_itree_key_number(const struct xw_itree_key *k)
 {
 	return (uint64_t)k->ino << 32 | k->hash;
@@ -88,8 +89,8 @@ int xw_itree_entry_cmp(const struct xw_itree_entry *a, const struct xw_itree_ent
 
 /*
  * Decode and check the header: magic, version, zero fields, level, used against count and capacity.
- * XW_ERR_CORRUPT (rule 6, or 10 where the count is impossible); *out is filled all the same. The
- * caller checks the owner of the node (xw_itree_hdr_belongs) and the checksum.
+ * XW_ERR_CORRUPT (rule 6, or 10 for an impossible count); *out is filled in any case. The caller
+ * checks the owner of the node (xw_itree_hdr_belongs) and the checksum.
  */
 int xw_itree_hdr_decode(const void *block, uint32_t block_size, struct xw_itree_hdr *out,
 			struct xw_itree_flaw *flaw);
@@ -97,7 +98,7 @@ int xw_itree_hdr_decode(const void *block, uint32_t block_size, struct xw_itree_
 void xw_itree_hdr_encode(void *block, uint32_t block_size, const struct xw_itree_hdr *h);
 /* Update `count` and `used` in an existing header. */
 void xw_itree_hdr_set(void *block, uint16_t count, uint16_t used);
-/* Rule 6: the node must say that it is at blk and belongs to this directory. XW_ERR_CORRUPT. */
+/* Rule 6: the header must name this block and directory. XW_ERR_CORRUPT. */
 int xw_itree_hdr_belongs(const struct xw_itree_hdr *h, xw_ino dir, uint32_t generation, xw_blk blk,
 			 struct xw_itree_flaw *flaw);
 
@@ -107,8 +108,8 @@ void xw_itree_idx_encode(void *block, unsigned i, const struct xw_itree_idx *e);
 
 /*
  * The leaf entry at `off` within the first `used` bytes of the entry area; *next is the offset
- * after it. XW_ERR_CORRUPT (rule 10): it does not fit, its rec_len is not exact or the padding not
- * zero.
+ * after it. XW_ERR_CORRUPT (rule 10): the entry does not fit, its rec_len is not exact or its
+ * padding is not zero.
  */
 int xw_itree_leaf_decode(const void *block, uint32_t used, uint32_t off, struct xw_itree_entry *out,
 			 uint32_t *next);
@@ -118,23 +119,22 @@ uint32_t xw_itree_leaf_encode(void *block, uint32_t off, const struct xw_itree_e
 /*
  * All checks that need only this node: its header (rule 6), entries that fill `used` (10), zeros
  * after them (6), ascending order (11). With any_names (encrypted directories) names are arbitrary
- * bytes, else free of NUL and '/'; "." and ".." are not allowed. XW_ERR_CORRUPT. After success the
- * entries can be decoded without error checks, and so can those of an index node that breaks only
- * rule 11.
+ * bytes, else free of NUL and '/'; "." and ".." are not allowed. XW_ERR_CORRUPT. After success, or
+ * if an index node breaks only rule 11, its entries can be decoded without error checks.
  */
 int xw_itree_node_check(const void *block, uint32_t block_size, bool any_names,
 			struct xw_itree_hdr *out, struct xw_itree_flaw *flaw);
 
 /*
- * inode_seed: xw_inode_seed() of the directory. csum: metadata_csum is on; else the field is 0.
- * verify: XW_ERR_CHECKSUM.
+ * inode_seed: xw_inode_seed() of the directory. csum: metadata_csum is on; without it the field is
+ * 0. verify: XW_ERR_CHECKSUM.
  */
 void xw_itree_set_csum(void *block, uint32_t block_size, bool csum, uint32_t inode_seed);
 int xw_itree_verify(const void *block, uint32_t block_size, bool csum, uint32_t inode_seed);
 
 /*
- * The pointer to the root node: the last slot of dx_root, left unused by an index with one entry
- * less. get: XW_ERR_CORRUPT (rule 5) when it is 0 or its high bits are set; *root is filled.
+ * The pointer to the root node: the last slot of dx_root, whose dx limit is one lower to reserve
+ * it. get: XW_ERR_CORRUPT (rule 5) if the pointer is 0 or its high bits are set; *root is filled.
  */
 int xw_itree_slot_get(const void *dx_root, uint32_t block_size, bool csum, xw_blk *root);
 void xw_itree_slot_set(void *dx_root, uint32_t block_size, bool csum, xw_blk root);

@@ -38,7 +38,7 @@ struct xw_jsb {
 
 /*
  * XW_ERR_CORRUPT: magic, block type, block size not a power of two in 1k-64k, first outside 1 ..
- * maxlen - 1. *out is filled all the same. In a version 1 superblock all fields after err are zero.
+ * maxlen - 1. *out is filled in any case. In a version 1 superblock all fields after err are zero.
  */
 int xw_jsb_decode(const void *buf, struct xw_jsb *out);
 /* All 1024 bytes; the checksum is computed for csum v2/v3, else written unchanged. */

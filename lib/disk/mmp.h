@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The multiple mount protection block: shows by a changing sequence number that the filesystem is
- * in use.
+ * The multiple mount protection block: a changing sequence number shows that the filesystem is in
+ * use.
  */
 #ifndef XW_DISK_MMP_H
 #define XW_DISK_MMP_H
@@ -25,8 +25,8 @@ struct xw_mmp {
 };
 
 /*
- * Can a program have written this number? A mount counts up to XW_MMP_SEQ_FSCK. Linux takes a
- * higher one for that of a node that has crashed; stock tools refuse it, whatever is asked of them.
+ * Is this a sequence number that a program can have written? A mount counts up to XW_MMP_SEQ_FSCK.
+ * Linux treats a higher number as that of a crashed node; stock tools always refuse it.
  */
 static inline bool xw_mmp_seq_possible(uint32_t seq)
 {

@@ -16,7 +16,7 @@ static inline uint32_t xw_orphan_slots(uint32_t block_size)
 	return (block_size - 8) / 4;
 }
 
-/* Write the tail of a block whose slots are set. csum: metadata_csum is on. */
+/* Write the tail of a block after its slots. csum: metadata_csum is on. */
 void xw_orphan_seal(void *block, uint32_t block_size, bool csum, uint32_t inode_seed, xw_blk pblk);
 /* XW_ERR_CORRUPT: no magic; XW_ERR_CHECKSUM. inode_seed: xw_inode_seed() of the orphan file. */
 int xw_orphan_verify(const void *block, uint32_t block_size, bool csum, uint32_t inode_seed,

@@ -3,9 +3,9 @@
  * Quota files.
  *
  * Block 0 is the header, block 1 the root of the tree. A tree block has 256 references, one for
- * each value of a byte of the id; the references of the fourth level point to the data block that
- * holds the entry of the id, which is found there by comparing ids. A data block has a header of 16
- * bytes and 14 entries of 72; an entry of zeros is free. Free entries and free blocks are in lists
+ * each value of a byte of the id; a reference of the fourth level points to the data block with the
+ * entry of the id, which is then searched for the id. A data block has a header of 16 bytes and 14
+ * entries of 72; an entry of zeros is free. Free entries and free blocks are in lists
  * that start in the header of the file.
  *
  * Invariants of files that are written:
@@ -156,7 +156,7 @@ static int emit_block(struct emit *m)
 	return rc;
 }
 
-/* Emit one level of the tree. below: index of the first block that it refers to. */
+/* Emit one level of the tree. below: index of the first block that this level refers to. */
 static int emit_level(struct emit *m, const struct xw_quota_entry *e, size_t n, unsigned level,
 		      uint32_t below)
 {
@@ -222,7 +222,7 @@ int xw_quota_emit(enum xw_quota_type type, const struct xw_quota_entry *e, size_
 struct walk {
 	const uint8_t *buf;
 	uint32_t blocks;
-	uint32_t tree_blocks; /* blocks seen so far: each may be referred to once */
+	uint32_t tree_blocks; /* tree blocks seen so far; more than `blocks` means a cycle */
 	bool stray;
 	xw_quota_take *take;
 	void *arg;
@@ -347,7 +347,7 @@ int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 
 /* ---- salvage ---- */
 
-/* Does the block read as a data block? Those of the tree have references where this has zeros. */
+/* Does this look like a data block? Tree blocks have references where data blocks have zeros. */
 static bool is_data_block(const void *buf, size_t block)
 {
 	const struct disk_data_header *h = header_of(buf, block);

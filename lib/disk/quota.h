@@ -31,7 +31,7 @@ struct xw_quota_info {
 	uint32_t blocks; /* blocks of the file */
 	uint32_t free_block; /* first of the list of unused blocks, 0 = none */
 	uint32_t free_entry; /* first of the list of data blocks with free entries, 0 = none */
-	bool stray; /* a data block's count of entries is wrong: it has one of no use */
+	bool stray; /* a data block has a wrong count of entries */
 };
 
 /* Shape of a new file: the tree level by level, then the data blocks, ids ascending in both. */
@@ -51,22 +51,22 @@ void xw_quota_sort(struct xw_quota_entry *e, size_t n);
 int xw_quota_shape(const struct xw_quota_entry *e, size_t n, struct xw_quota_shape *out);
 
 typedef int xw_quota_put(void *arg, uint32_t index, const uint8_t block[XW_QUOTA_BLOCK]);
-/* Emit all blocks of the file in order. Ends with the first code of the callback that is not 0. */
+/* Emit all blocks of the file in order. Ends with the first non-zero result of the callback. */
 int xw_quota_emit(enum xw_quota_type type, const struct xw_quota_entry *e, size_t n,
 		  const struct xw_quota_shape *shape, xw_quota_put *put, void *arg);
 
 typedef int xw_quota_take(void *arg, const struct xw_quota_entry *e);
 /*
- * Read a whole file of `len` bytes: *info (when magic or version is right), then each entry, ids
+ * Read a whole file of `len` bytes: *info (if magic or version is valid), then each entry, ids
  * ascending. XW_ERR_CORRUPT: wrong magic, version or length, a reference outside the file, a tree
- * with a cycle, or an id in the wrong place. Never visits more blocks than the file has references.
- * take may be NULL; its first code that is not 0 ends the reading.
+ * with a cycle, or an id in the wrong place. The work is bounded by the number of blocks. take may
+ * be NULL; its first non-zero result ends the reading.
  */
 int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
 		    struct xw_quota_info *info, xw_quota_take *take, void *arg);
 /*
- * The entries with limits in all of these blocks that read as data blocks, for a file whose tree or
- * header is damaged: in the order of blocks, ids may come twice.
+ * Recover entries with limits from all blocks that look like data blocks, for a file with a damaged
+ * tree or header: in block order, ids may repeat.
  */
 int xw_quota_salvage(const void *buf, size_t len, xw_quota_take *take, void *arg);
 

@@ -4,9 +4,9 @@
  *
  * Invariants:
  * 1. One list (SUPER_FIELDS, SUPER_BYTES) drives the offset asserts, the decoder and the encoder,
- *    so that the three cannot drift apart. Fields stored in two halves are joined by hand below it.
+ *    so that the three cannot diverge. Fields stored in two halves are handled separately.
  * 2. encode(decode(x)) == x for every superblock that stock tools make, including bytes without a
- *    meaning in this version: fields introduced by a newer tool survive our edits.
+ *    meaning in this version: fields introduced by a newer tool are preserved.
  * 3. High halves of block counts are significant only with 64bit. Linux 6.18 and e2fsprogs 1.47.0
  *    ignore them otherwise (observed with s_blocks_count_hi = 1), so decoding ignores them and
  *    encoding writes zero.

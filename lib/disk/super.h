@@ -148,7 +148,7 @@ struct xw_super {
 };
 
 /*
- * Decode 1024 bytes. Checks only what further decoding relies on: magic (XW_ERR_INPUT when absent);
+ * Decode 1024 bytes. Checks only what further decoding relies on: magic (XW_ERR_INPUT if wrong);
  * block size 1k-64k, inode size and (64bit) descriptor size powers of two in range, per-group
  * counts non-zero and fitting a bitmap block (XW_ERR_CORRUPT; an external journal has no groups and
  * passes). *out is filled in any case, for repair and display; after an error it may be passed only

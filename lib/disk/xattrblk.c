@@ -8,8 +8,8 @@
  *    inode) lie inside the area.
  * 2. New hashes take name bytes as unsigned, old ones (Linux before 6.2 on x86) as signed. Linux
  *    6.18 and stock e2fsck 1.47.0 accept both (observed: f_ea_unsigned_hash, f_ea_signed_hash; the
- *    kernel logs "filesystem with signed xattr name hash"). Linux 6.18 writes unsigned ones, and so
- *    do we.
+ *    kernel logs "filesystem with signed xattr name hash"). Linux 6.18 writes unsigned ones, as
+ *    does extwright.
  * 3. The kernel writes e_hash 0 for values stored in the inode itself, and the computed hash for
  *    values in a block or in an EA inode.
  *
@@ -244,13 +244,13 @@ void xw_xattr_block_set_csum(void *block, uint32_t block_size, uint32_t csum_see
 }
 
 /*
- * CRCs are linear: bits of the refcount that change, change the register behind the block by what
- * each of them alone, before zeros to the end, leaves in an empty one. A bit's neighbor above it
- * comes later in the message, so it is multiplied by x once less.
+ * CRCs are linear: each changed bit of the refcount changes the CRC by a constant, the CRC (started
+ * with 0) of that bit followed by zeros up to the end of the block. The next higher bit comes later
+ * in the message, so its constant is that of the bit below, divided by x.
  */
 uint32_t xw_xattr_csum_recount(uint32_t csum, uint32_t block_size, uint32_t from, uint32_t to)
 {
-	/* of bit 0 in blocks of 1, 2, 4 .. 64 KiB */
+	/* the constant of bit 0 in blocks of 1, 2, 4 .. 64 KiB */
 	static const uint32_t lowest[] = {0xcdc220ddu, 0x1acaec54u, 0x6bae74c4u, 0x508c2ac8u,
 					  0x7b66d223u, 0xc0381349u, 0xf902f73du};
 	uint32_t bit = lowest[__builtin_ctz(block_size) - 10];

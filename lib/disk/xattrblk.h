@@ -43,16 +43,15 @@ static inline size_t xw_xattr_entry_len(unsigned name_len)
 	return (XW_XATTR_ENTRY + name_len + 3) & ~(size_t)3;
 }
 
-int xw_xattr_bhdr_decode(
-	const void *block,
-	struct xw_xattr_bhdr *out); /* XW_ERR_CORRUPT: magic, blocks != 1; *out is filled */
+/* XW_ERR_CORRUPT: magic, blocks != 1; *out is filled. */
+int xw_xattr_bhdr_decode(const void *block, struct xw_xattr_bhdr *out);
 /* Write the 32-byte header, reserved words zero. */
 void xw_xattr_bhdr_encode(void *block, const struct xw_xattr_bhdr *h);
 /*
- * Entry at off of an area of `size` bytes. *next = offset of the following entry, 0 when this is
+ * Decode the entry at off of an area of `size` bytes. *next = offset of the following entry, 0 at
  * the terminator (four zero bytes; *out is not modified) and on errors. value_base: base of
- * value_offs. XW_ERR_CORRUPT when entry, terminator or value leave the area or the value is over
- * 2^24 bytes. The caller checks for values that overlap entries or each other.
+ * value_offs. XW_ERR_CORRUPT if entry, terminator or value leave the area or the value is over 2^24
+ * bytes. The caller checks for values that overlap entries or each other.
  */
 int xw_xattr_entry_decode(const void *area, size_t size, size_t off, size_t value_base,
 			  struct xw_xattr_entry *out, size_t *next);
@@ -65,10 +64,9 @@ int xw_xattr_entry_peek(const void *area, size_t size, size_t off, struct xw_xat
  */
 void xw_xattr_entry_encode(void *area, size_t off, const struct xw_xattr_entry *e);
 /*
- * e_hash over name (bytes taken as unsigned, as Linux does since 6.2, and always on ARM) and value,
- * the value zero-padded to 4. Linux leaves e_hash 0 for values stored inside the inode. _ok: the
- * stored hash is this one or the signed-char variant that older kernels wrote on x86; kernel 6.18
- * and e2fsck 1.47.0 accept both.
+ * e_hash over name (unsigned bytes, as in Linux since 6.2, and always on ARM) and value, the value
+ * zero-padded to 4. Linux leaves e_hash 0 for values stored inside the inode. _ok: also accepts the
+ * signed-char variant that older kernels wrote on x86, as kernel 6.18 and e2fsck 1.47.0 do.
  */
 uint32_t xw_xattr_entry_hash(const char *name, size_t name_len, const void *value,
 			     size_t value_size);
@@ -82,20 +80,17 @@ uint32_t xw_xattr_entry_hash_inum(const char *name, size_t name_len, uint32_t va
 bool xw_xattr_entry_hash_inum_ok(uint32_t stored, const char *name, size_t name_len,
 				 uint32_t value_hash);
 /*
- * crc32c over the value, seeded with xw_super_csum_seed() (with or without metadata_csum): stored
- * in the atime of the EA inode.
+ * crc32c over the value, seeded with xw_super_csum_seed() (with or without metadata_csum), as
+ * stored in the atime of the EA inode.
  */
 uint32_t xw_xattr_value_hash(uint32_t csum_seed, const void *value, size_t value_size);
 /* h_hash over the e_hash of all entries, in order; 0 when the hash of any entry is 0. */
 uint32_t xw_xattr_block_hash(const uint32_t *entry_hashes, size_t n);
 /* Header checksum over seed, block number and the block. */
 void xw_xattr_block_set_csum(void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
-/*
- * What a right checksum becomes when the refcount alone changes; does not look at the block, whose
- * size is one that ext4 has.
- */
+/* The checksum after a change of h_refcount alone, computed from the old checksum `csum`. */
 uint32_t xw_xattr_csum_recount(uint32_t csum, uint32_t block_size, uint32_t from, uint32_t to);
-/* Set the refcount; with has_csum the checksum, which is right, stays so. */
+/* Set the refcount; with has_csum, also update the checksum, which must be valid before. */
 void xw_xattr_block_recount(void *block, uint32_t block_size, bool has_csum, uint32_t refcount);
 int xw_xattr_block_verify(const void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
 
