@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The allocator as its callers see it: making one, whole requests, claims and releases.
+ * Creation of the allocator, whole requests, claims and releases.
  *
- * xw_space_alloc_all takes the fewest runs. When one run serves, it is one. When none does, the
- * longest runs are taken, longest first, until the rest fits in one run. That is minimal: any k
- * runs hold at most what the k longest hold together, so if the k longest do not suffice, no k
- * do; and cutting or moving runs cannot help, since a run of the answer lies in one maximal free
- * run. (A maximal run may cross group boundaries. Where several groups of the source were never
- * loaded, how far it does is a guess; XW_PROBES_MAX guesses a request are checked. And where more
- * groups were never loaded than there is budget for, see priv.h, the longest runs are those that
- * are known.)
+ * xw_space_alloc_all uses the fewest runs: one run if a sufficient one exists, else the longest
+ * runs, longest first, until the rest fits in one run. That is minimal: any k runs hold at most as
+ * many blocks as the k longest runs, so if the k longest do not suffice, no k do; and splitting or
+ * moving runs cannot help, since each run of the result lies in one maximal free run. (A maximal
+ * run may cross group boundaries. Across groups that were never loaded its length is an estimate,
+ * of which XW_PROBES_MAX are verified for each request. If more groups are unread than the budget
+ * allows, see priv.h, only known runs are considered.)
  */
 #include "config.h"
 
@@ -99,7 +98,7 @@ void xw_space_free(struct xw_space *s)
 	free(s);
 }
 
-/* Whole requests */
+/* ---- whole requests ---- */
 
 struct runs {
 	XW_VEC(struct xw_run) vec;
@@ -152,7 +151,7 @@ static int all_pieces(struct xw_query *q, uint64_t len, struct runs *r)
 		struct xw_run run;
 		int rc;
 
-		/* Reserve memory first: an allocated run must be recorded. */
+		/* Reserve memory first, so that recording an allocated run cannot fail. */
 		rc = xw_vec_reserve(&r->vec, r->vec.n + 1);
 		if (!rc)
 			rc = next_piece(q, len, &run);
@@ -216,7 +215,7 @@ int xw_cl_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, st
 	return 0;
 }
 
-/* Claims */
+/* ---- claims ---- */
 
 static int each_group(struct xw_space *s, xw_blk start, uint64_t len,
 		      int (*fn)(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n))
@@ -276,7 +275,7 @@ int xw_cl_space_release(struct xw_space *s, xw_blk start, uint64_t len)
 		return XW_ERR_CORRUPT;
 	xw_space_trim(s);
 	rc = each_group(s, start, len, check_used);
-	return rc ? rc : each_group(s, start, len, xw_group_give);
+	return rc ? rc : each_group(s, start, len, xw_group_release);
 }
 
 uint64_t xw_cl_space_run_at(struct xw_space *s, xw_blk start, uint64_t max)

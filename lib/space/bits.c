@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bitmap words, see bits.h. The counting functions never visit runs one by one: a group may hold
- * 16,000 of them, and every group of a full 65 TB image passes here once.
+ * Bitmap words, see bits.h. The counting functions do not visit runs one by one: a group may have
+ * 16,000 of them, and opening a full 65 TB image counts every group.
  */
 #include "config.h"
 
@@ -52,7 +52,7 @@ void xw_bits_fill(uint64_t *w, uint32_t from, uint32_t to, bool used)
 	}
 }
 
-/* The bits at which at least n (1..64) free blocks start inside the word; `f`: bit set = free. */
+/* The bits where a run of at least n (1..64) free blocks starts in the word; f: bit set = free. */
 static uint64_t runs_of(uint64_t f, uint32_t n)
 {
 	uint32_t have = 1;
@@ -62,7 +62,7 @@ static uint64_t runs_of(uint64_t f, uint32_t n)
 	return have < n ? f & f >> (n - have) : f;
 }
 
-/* Do four words say the same: all used, all free? In most bitmaps most of them do. */
+/* Four words at a time: in most bitmaps most of them are all used or all free. */
 static bool four_used(const uint64_t *w)
 {
 	return !~(w[0] & w[1] & w[2] & w[3]);
@@ -73,7 +73,7 @@ static bool four_free(const uint64_t *w)
 	return !(w[0] | w[1] | w[2] | w[3]);
 }
 
-/* As runs_of(); 2^order: the largest power of two up to n, a constant for the compiler. */
+/* As runs_of(), with the order of the largest power of two up to n as a compile-time constant. */
 static inline __attribute__((always_inline)) uint64_t runs_of_order(uint64_t f, uint32_t n,
 								    unsigned order)
 {
@@ -82,14 +82,16 @@ static inline __attribute__((always_inline)) uint64_t runs_of_order(uint64_t f, 
 	return f & f >> (n - (1u << order));
 }
 
-/* A search for the longest run: the word it has come to, and what it has seen. */
+/* State of a search for the longest run. */
 struct longest {
-	uint32_t at, run, best; /* run: free blocks at the end of the previous word */
+	uint32_t at; /* next word */
+	uint32_t run; /* free blocks at the end of the previous word */
+	uint32_t best; /* longest run so far */
 };
 
 /*
- * Go on while the longest run has less than 2^(order + 1) - 1 blocks, so that what decides about a
- * word is a fixed number of shifts.
+ * Continue while the longest run is below 2^(order + 1) - 1 blocks, so that each word needs a fixed
+ * number of shifts.
  */
 static inline __attribute__((always_inline)) void longest_of_order(struct longest *l,
 								   const uint64_t *w, uint32_t n,
@@ -171,7 +173,7 @@ uint32_t xw_bits_find_run(const uint64_t *w, uint32_t from, uint32_t end, uint32
 static uint64_t used_bytes(uint64_t v)
 {
 	const uint64_t low7 = UINT64_C(0x7f7f7f7f7f7f7f7f);
-	/* Bit 7 of every byte that is not 0; the product gathers all eight of them. */
+	/* Bit 7 of every byte that is not 0; the multiplication gathers these eight bits. */
 	uint64_t used = (((v & low7) + low7) | v) & ~low7;
 
 	return (used >> 7) * UINT64_C(0x0102040810204080) >> 56;
@@ -183,8 +185,8 @@ static inline __attribute__((always_inline)) uint32_t bits_of(uint64_t v)
 }
 
 /*
- * Three orders of a histogram: the aligned free blocks of each, and the bitmap of the next three,
- * in which a bit represents 8 blocks and is set unless all are free. Returns its number of words.
+ * Count the aligned free chunks of three orders. `above` becomes the bitmap for the next three:
+ * each of its bits represents 8 bits of w and is clear if all 8 are. Returns its number of words.
  */
 static inline __attribute__((always_inline)) uint32_t count_level(const uint64_t *w,
 								  uint32_t nwords,
@@ -219,8 +221,8 @@ static inline __attribute__((always_inline)) uint32_t count_level(const uint64_t
 }
 
 /*
- * The loop of xw_bits_count(). A run begins and ends where a block is free and the one before is
- * not, or the other way round; the block before the group counts as used.
+ * The loop of xw_bits_count(). Runs begin and end where a bit differs from the bit before it; the
+ * block before the group counts as used.
  */
 static inline __attribute__((always_inline)) void count_words(const uint64_t *w, uint32_t n,
 							      uint32_t *nfree, uint32_t *fragments)
@@ -261,7 +263,7 @@ static inline __attribute__((always_inline)) void buddies(const uint64_t *w, uin
 	uint64_t coarse[2][(XW_GROUP_BLOCKS_MAX + 8) / 64 / 8];
 	uint32_t count[XW_SPACE_ORDERS + 1];
 
-	/* Three orders a level; a level's blocks are the free bytes of the level below. */
+	/* Three orders per level: a bit of a level is a byte of the level below. */
 	static_assert((XW_SPACE_ORDERS + 1) % 3 == 0, "whole levels");
 	for (unsigned l = 0; l * 3 <= XW_SPACE_ORDERS; l++) {
 		n = count_level(w, n, count + l * 3, coarse[l % 2]);
@@ -272,7 +274,7 @@ static inline __attribute__((always_inline)) void buddies(const uint64_t *w, uin
 		hist[k] = (uint16_t)(count[k] - 2 * count[k + 1]);
 }
 
-/* Both loops with the CPU's instruction: without it, each word costs calls of libgcc. */
+/* Both loops with the CPU's instruction; the fallback calls libgcc for each word. */
 #if defined(__x86_64__)
 static __attribute__((target("popcnt"))) void count_hw(const uint64_t *w, uint32_t n,
 						       uint32_t *nfree, uint32_t *fragments)
@@ -310,7 +312,7 @@ void xw_bits_buddies(const uint64_t *w, uint32_t nbits, uint16_t hist[XW_SPACE_O
 		buddies(w, n, hist);
 }
 
-/* Bit 0 of every 2^order bits: that aligned block is free. */
+/* Of every 2^order bits, the lowest is set if all of them are free. */
 static uint64_t free_of_order(uint64_t word, unsigned order)
 {
 	uint64_t f = ~word;
@@ -320,7 +322,7 @@ static uint64_t free_of_order(uint64_t word, unsigned order)
 	return f & order_mask[order];
 }
 
-/* True if an aligned free block of 2^order ends after `from`. */
+/* Does an aligned free chunk of 2^order blocks end after `from`? */
 static bool has_order(const uint64_t *w, uint32_t from, uint32_t nbits, unsigned order)
 {
 	const uint32_t n = (nbits + 63) / 64, step = order > WORD_ORDERS ? 1u << (order - 6) : 1;
@@ -347,7 +349,7 @@ unsigned xw_bits_order1(const uint64_t *w, uint32_t nbits, uint32_t first, uint3
 
 	if (!longest)
 		return 0;
-	/* A run of 2^k to 2^(k+1) - 1 blocks has an aligned 2^(k-1) wherever it begins. */
+	/* A run of 2^k to 2^(k+1) - 1 blocks contains an aligned chunk of 2^(k-1) at least. */
 	k = xw_floor_log2(longest);
 	return k + (!k || has_order(w, first, nbits, k));
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Converts between blocks outside and clusters inside. With bigalloc a bit of a bitmap represents a
- * cluster, and the allocator behind these functions works only with clusters. A request gets whole
- * clusters; the caller gets as many blocks as requested and has to know that the last cluster may
- * be used partly.
- *
- * Without bigalloc a cluster is a block, and everything is passed through.
+ * Converts between the blocks of callers and the clusters of the allocator. With bigalloc a bit of
+ * a bitmap represents a cluster. Requests are served in whole clusters, but the result has as many
+ * blocks as requested: the last cluster may be partly used. Without bigalloc a cluster is a block.
  */
 #include "config.h"
 
@@ -17,7 +14,7 @@ static uint64_t clusters_up(const struct xw_space *s, uint64_t blocks)
 	return (blocks + ((UINT64_C(1) << s->cluster_bits) - 1)) >> s->cluster_bits;
 }
 
-/* Convert clusters to blocks; their total length is the requested one. */
+/* Convert clusters to blocks; the total length becomes the requested length. */
 static void to_blocks(const struct xw_space *s, struct xw_run *runs, size_t n, uint64_t len)
 {
 	for (size_t i = 0; i < n && s->cluster_bits; i++) {

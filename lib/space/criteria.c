@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Choosing where one request goes: the criteria of mballoc, in order.
+ * The criteria of mballoc, in order, which choose the place for one request.
  *
- * Every criterion names a family and a key; the next group from the goal on with at least that
- * key is taken, by index or, with mb_optimize_scan off, by walking. The walk is kept as it was
- * before the research, for small filesystems and to measure against: it has no BEST_AVAIL. Since
- * the longest run of every group is known, two things are better than in the kernel: BEST_AVAIL
- * looks for a run that serves the whole request, in groups whose average is too low, before it
- * trims the request; and ANY takes the longest run of the filesystem at once.
+ * Every criterion has a family and a key and uses the next group from the goal on with at least
+ * that key, found by the index or, with mb_optimize_scan off, by a linear search. The linear search
+ * has no BEST_AVAIL, as in kernels before the group order lists; it is used for small filesystems
+ * and for comparison. Since the longest run of every group is known, two criteria are better than
+ * in the kernel: BEST_AVAIL first searches groups with a low average for a run that serves the
+ * whole request, and ANY finds the longest run of the filesystem at once.
  *
- * `lost` stays 0: it counts extents that another thread took in between, and here is only one.
+ * `lost` is always 0: it counts extents lost to another thread.
  */
 #include "config.h"
 
@@ -18,9 +18,9 @@
 enum { KEY_NO = 0, KEY_YES = 1, KEY_GIVE_UP = 2 };
 
 /*
- * Does group g, according to the index, really have this key? Loads it if the index has only a
- * bound. Averages and orders have an alternative, the longest run; therefore only a limited number
- * of groups is loaded for them. KEY_*, or an error.
+ * Verify that group g has this key; loads the group if the index has only an upper bound. A search
+ * by average or order has an alternative, the search by longest run, so it may load only a limited
+ * number of groups. KEY_*, or an error.
  */
 static int settle_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32_t key)
 {
@@ -43,7 +43,7 @@ static int settle_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32
 	return xw_group_key(&s->groups[g], fam) >= key;
 }
 
-/* Try the first mb_linear_limit groups one by one, before the index is used: KEY_*, or an error. */
+/* Try mb_linear_limit groups one by one before the index is used: KEY_*, or an error. */
 static int find_linear(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t key,
 		       uint32_t *found)
 {
@@ -60,8 +60,8 @@ static int find_linear(struct xw_query *q, enum xw_criteria c, enum xw_family fa
 }
 
 /*
- * The next group from the goal on, wrapping around, that the index lists with at least `promise`
- * and that really has this key; XW_NO_GROUP also on errors (q->err).
+ * The next group from the goal on, wrapping around, with at least `promise` in the index and a
+ * verified key of at least `key`; XW_NO_GROUP also on errors (q->err).
  */
 static uint32_t find_promising(struct xw_query *q, enum xw_criteria c, enum xw_family fam,
 			       uint32_t promise, uint32_t key)
@@ -92,8 +92,8 @@ static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_famil
 /* ---- unread groups ---- */
 
 /*
- * Number of unread groups that the request may still read. It is answered in so many runs of those
- * that are known; each that a longer one saves is worth some bitmaps.
+ * Number of unread groups that the request may still read. With the known groups alone it needs
+ * `runs` runs; each run that longer ones would save is worth XW_UNREAD_FIRST bitmaps.
  */
 static uint64_t reads_left(const struct xw_query *q)
 {
@@ -120,7 +120,7 @@ bool xw_may_read(struct xw_query *q)
 
 	if (reads_all(q))
 		return true;
-	if (!reads_left(q)) /* unless nothing is free where bitmaps were read */
+	if (!reads_left(q)) /* only if the groups already read have no free block */
 		return !xw_index_max(s, XW_BY_KNOWN, NULL);
 	if (s->budget) {
 		s->budget--;
@@ -139,15 +139,15 @@ void xw_allow_reads(struct xw_space *s)
 }
 
 /*
- * A group with a run of at least this length. With a budget: first where the descriptors promise
- * most, then from the goal on, then among the groups that were read.
+ * Find a group with a run of at least len. With a budget: first among the groups with the highest
+ * upper bounds, then from the goal on, then among the groups already read.
  */
 static uint32_t find_run(struct xw_query *q, enum xw_criteria c, uint32_t len)
 {
 	struct xw_cr_stats *cr = &q->s->st.cr[c];
 	uint32_t most, g = XW_NO_GROUP;
 
-	/* Each turn reads what is promised the most, so that less is promised to the next one. */
+	/* Each iteration reads the groups with the highest bounds, which lowers the maximum. */
 	while (g == XW_NO_GROUP && !q->err && xw_on_budget(q) && reads_left(q)) {
 		most = xw_index_max(q->s, XW_BY_LONGEST, cr);
 		if (most <= len)
@@ -163,7 +163,7 @@ static uint32_t find_run(struct xw_query *q, enum xw_criteria c, uint32_t len)
 
 /* ---- one group ---- */
 
-/* The best free run found so far: the shortest that is long enough, else the longest. */
+/* The best free run found so far: the shortest sufficient run, else the longest run. */
 struct best {
 	uint32_t want, found;
 	uint32_t group, at, len;
@@ -171,8 +171,8 @@ struct best {
 };
 
 /*
- * Examine the free runs of a loaded group. sure: it has a run of at least `want`, and only such
- * runs are considered; else all of them, up to max_to_scan.
+ * Examine the free runs of a loaded group, up to max_to_scan. sure: the group has a run of at least
+ * `want`, and shorter runs are skipped.
  */
 static void scan_group(struct xw_space *s, enum xw_criteria c, uint32_t g, bool sure,
 		       struct best *b)
@@ -222,7 +222,7 @@ static int take(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t at,
 	return 1;
 }
 
-/* Serve from group g, which has a run of at least `want`: allocate up to `len` of the best one. */
+/* Allocate up to `len` blocks of the best run of group g, which has a run of at least `want`. */
 static int take_from(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t want,
 		     uint32_t len, struct xw_run *out)
 {
@@ -279,8 +279,8 @@ static int p2_aligned(struct xw_query *q, uint32_t len, struct xw_run *out)
 }
 
 /*
- * A criterion found nothing. With the index that is known at its root; only a walk over groups was
- * useless.
+ * Count a criterion that considered groups and found nothing. (With the index, a failure may be
+ * known at its root, without considering a group.)
  */
 static void count_useless(struct xw_space *s, enum xw_criteria c, uint64_t considered_before)
 {
@@ -362,7 +362,7 @@ static int longest_inside(struct xw_query *q, uint64_t len, struct xw_run *out)
 
 		if (!longest)
 			return 0;
-		/* Bounds may be too high; in that case the maximum changes. */
+		/* If the maximum was an upper bound, the search corrects it and is repeated. */
 		g = find_group(q, XW_CR_ANY, XW_BY_LONGEST, longest);
 		if (g == XW_NO_GROUP && !q->err && xw_on_budget(q) && !reads_left(q)) {
 			longest = xw_index_max(s, XW_BY_KNOWN, cr);
@@ -406,7 +406,8 @@ int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out)
 }
 
 /*
- * BEST_AVAIL: the whole request where the average is too low for it, then ever shorter parts of it.
+ * BEST_AVAIL: first the whole request in groups with a lower average, then the request trimmed
+ * order by order.
  */
 static int best_avail(struct xw_query *q, uint32_t len, bool whole, struct xw_run *out)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One group: its summary, its bitmap when it needs one, and the transitions between the states of
- * priv.h.
+ * One group: its summary, its bitmap, and the transitions between the states described in priv.h.
  *
  * Allocating and freeing adjust the summary by the free run concerned; a group is never recounted.
- * Only the longest run and the largest buddy cannot be maintained in that way: when one of them is
- * split, it becomes STALE, and xw_space_reindex searches again, once, before the next search over
- * groups. The histogram of buddies is made when the first request of 2^k blocks wants it, and
- * adjusted from then on.
+ * Only the longest run and the largest buddy cannot be maintained incrementally: when one of them
+ * is split, it becomes STALE, and xw_space_reindex determines it again, once, before the next
+ * search over groups. The histogram of buddies is built when the first request of 2^k blocks needs
+ * it, and adjusted from then on.
  */
 #include "config.h"
 
@@ -27,7 +26,7 @@ uint64_t *xw_group_words(const struct xw_space *s, uint32_t g)
 	return s->slots.v[s->groups[g].slot]->words;
 }
 
-/* Slots */
+/* ---- slots ---- */
 
 static int slot_get(struct xw_space *s, uint32_t g)
 {
@@ -59,7 +58,7 @@ static void slot_put(struct xw_space *s, uint32_t g)
 
 	if (gr->slot == XW_NO_SLOT)
 		return;
-	/* As many as a trim drops stay allocated: the next groups that are read need them. */
+	/* Keep as many allocated as a trim drops, for the groups that are read next. */
 	if (s->spare.n >= XW_CLEAN_MAX) {
 		free(s->slots.v[gr->slot]);
 		s->slots.v[gr->slot] = NULL;
@@ -101,11 +100,11 @@ void xw_groups_free(struct xw_space *s)
 	free(s->groups);
 }
 
-/* Summaries */
+/* ---- summaries ---- */
 
 /*
- * One free run or none. The order is left to xw_space_reindex, since streams call this for every
- * file.
+ * Describe a group with one free run or none. xw_space_reindex sets the order later, since streams
+ * call this for every file.
  */
 static void describe(struct xw_space *s, uint32_t g, uint32_t first, uint32_t nfree)
 {
@@ -249,7 +248,7 @@ static bool summary_ok(const struct xw_group_summary *m, uint32_t size)
 {
 	if (!m->free)
 		return !m->fragments && !m->longest;
-	/* The other runs hold at least one block each, and a used block separates neighbors. */
+	/* All other runs have at least one block each, and used blocks separate the runs. */
 	return m->free <= size && m->fragments && m->longest && m->longest <= m->free &&
 	       m->fragments - 1 <= m->free - m->longest &&
 	       (m->fragments > 1 || m->longest == m->free) && m->first_free < size &&
@@ -276,8 +275,8 @@ int xw_group_init(struct xw_space *s, uint32_t g, struct xw_diag *diag)
 		s->unread++;
 	} else if (!summary_ok(&m, size)) {
 		return xw_fail(diag, XW_ERR_CORRUPT,
-			       "free space of group %u: %u free in %u runs, longest %u, first %u "
-			       "do not go together",
+			       "free space of group %u is inconsistent: %u free in %u runs, "
+			       "longest %u, first %u",
 			       g, m.free, m.fragments, m.longest, m.first_free);
 	} else if (m.fragments <= 1) {
 		describe_fully(s, g, m.first_free, m.free);
@@ -292,7 +291,7 @@ int xw_group_init(struct xw_space *s, uint32_t g, struct xw_diag *diag)
 	return 0;
 }
 
-/* Bitmaps */
+/* ---- bitmaps ---- */
 
 static int from_source(struct xw_space *s, uint32_t g, uint64_t *words)
 {
@@ -385,7 +384,7 @@ int xw_group_copy(struct xw_space *s, uint32_t g, uint8_t *bits)
 	return 0;
 }
 
-/* Queries */
+/* ---- queries ---- */
 
 uint32_t xw_group_next_free(const struct xw_space *s, uint32_t g, uint32_t at)
 {
@@ -461,7 +460,7 @@ struct xw_group xw_group_exact(const struct xw_space *s, uint32_t g)
 	return gr;
 }
 
-/* Changes */
+/* ---- changes ---- */
 
 void xw_group_dirty(struct xw_space *s, uint32_t g)
 {
@@ -497,8 +496,8 @@ static void collapse(struct xw_space *s, uint32_t g)
 }
 
 /*
- * Blocks [at, end) of the free run [a, b) were allocated (sign -1), or freed (1), in a group in
- * memory: adjust its buddies, or what is known of the largest one.
+ * Blocks [at, end) of the free run [a, b) were allocated (sign -1) or freed (1) in a group in
+ * memory: adjust its buddy histogram, or else the order of its largest buddy.
  */
 static void change_buddies(struct xw_group *gr, struct xw_bitmap *bm, const uint32_t run[4],
 			   int sign)
@@ -561,7 +560,7 @@ int xw_group_allocate(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
 	return 0;
 }
 
-int xw_group_give(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
+int xw_group_release(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
 {
 	struct xw_group *gr = &s->groups[g];
 	uint32_t size = xw_group_size(s, g), a, b, end = at + n;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The indexes over groups: one 16-ary tree of maxima that serves all families at once.
+ * The indexes over groups: one 16-ary tree of maxima for all families.
  *
- * The research keeps a list of groups per largest free order and a tree by average fragment. Both
- * answer "some group with at least this"; here the question is "the *next* group, from the goal
- * on, with at least this", so that the indexed search gives the answer that the linear one gives,
- * and an image does not depend on mb_optimize_scan. Maxima over group numbers do that in O(16
- * log16 groups), for exact values as well as for orders. Full groups have key 0, which no search
- * asks for: they are in no index. The same nodes hold free runs across group boundaries (head,
- * tail, longest), which is what requests longer than a group need.
+ * The kernel keeps a list of groups for each largest free order and a tree by average fragment.
+ * Both find *some* group with a sufficient key; this tree finds the *next* one from the goal on, so
+ * that indexed and linear search agree, and an image does not depend on mb_optimize_scan. Maxima
+ * over group numbers do so in O(16 log16 groups), for exact values as well as for orders. Full
+ * groups have key 0, which no search uses. The same nodes hold free runs across group boundaries
+ * (head, tail, span), for requests longer than a group.
  *
- * 491,520 groups: 32,770 nodes of 40 bytes, 1.3 MiB. Without index (top == 0), the same searches
- * walk the groups.
+ * 491,520 groups: 32,770 nodes of 40 bytes, 1.3 MiB. Without the index (top == 0), the same
+ * functions search linearly.
  */
 #include "config.h"
 
@@ -29,7 +28,7 @@ static uint32_t level_count(const struct xw_space *s, unsigned l)
 	return (uint32_t)xw_div_up(s->ngroups, (uint64_t)1 << (XW_INDEX_SHIFT * l));
 }
 
-/* Number of blocks below node i of level l. */
+/* Number of blocks under node i of level l. */
 static uint64_t extent_of(const struct xw_space *s, unsigned l, uint64_t i)
 {
 	uint64_t first = i << (XW_INDEX_SHIFT * l), end = (i + 1) << (XW_INDEX_SHIFT * l);
@@ -121,7 +120,7 @@ void xw_index_update(struct xw_space *s, uint32_t g)
 	}
 }
 
-/* Does a maximum over groups stay what it is when one of them goes from `was` to `is`? */
+/* Is a maximum over groups unchanged when the key of one group changes from `was` to `is`? */
 static bool max_stays(uint32_t max, uint32_t was, uint32_t is)
 {
 	return was == is || (was < max && is <= max);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Free inodes. As with blocks, a group costs a bitmap only while it needs one: a group whose used
- * inodes are 0..n-1 is described by n, which is every group of an image made in one go; groups
- * nobody touched are not even in memory (chunks of 256). Groups given by the source that are
- * neither, are read again when touched.
+ * Free inodes. As with blocks, a group has a bitmap only if necessary: a group whose used inodes
+ * are 0..n-1, as all groups of a new image, is described by n, and unused groups are not even in
+ * memory (chunks of 256). All other groups of an existing image are read again when they are
+ * accessed.
  *
- * Invariants: words == NULL and not TO_READ: the first `used` inodes are used, end == used.
- * Otherwise, with words, `used` and `end` (highest used + 1) are exact and no inode below `low`
- * is free. The bit of a group in `full` is set when it is full, that of a word of `full` in
- * `full_words` when all its bits are.
+ * Invariants:
+ * 1. Without words and TO_READ, the first `used` inodes are used, and end == used.
+ * 2. With words, `used` and `end` (highest used + 1) are exact, and no inode below `low` is free.
+ * 3. The bit of a group in `full` is set if the group is full, the bit of a word of `full` in
+ *    `full_words` if all its bits are set.
  */
 #include "config.h"
 
@@ -84,7 +85,7 @@ static void mark_full(struct xw_ispace *s, uint32_t g, bool full)
 	xw_bits_fill(s->full_words, w, w + 1, s->full[w] == UINT64_MAX);
 }
 
-/* Read the source's information about one group. */
+/* Initialize one group from the bitmap of the source. */
 static int read_group(struct xw_ispace *s, uint32_t g, uint64_t *words)
 {
 	uint32_t nfree, fragments, used, end;
@@ -209,8 +210,8 @@ static bool is_prefix(const struct igroup *gr)
 }
 
 /*
- * First free inode of the group at or after `at`; ipg when there is none. The group must be a
- * prefix or have words.
+ * First free inode of the group at or after `at`; ipg if none. The group must be a prefix or have
+ * words.
  */
 static uint32_t next_free(const struct xw_ispace *s, const struct igroup *gr, uint32_t at)
 {
@@ -242,7 +243,7 @@ static int use(struct xw_ispace *s, uint32_t g, struct igroup *gr, uint32_t at, 
 	return 0;
 }
 
-/* First group at or after g that is not full; s->groups when there is none. */
+/* First group at or after g that is not full; s->groups if none. */
 static uint32_t next_group(const struct xw_ispace *s, uint32_t g)
 {
 	uint32_t word = g / 64, words = s->groups / 64 + 1;
@@ -266,8 +267,7 @@ int xw_ispace_alloc(struct xw_ispace *s, xw_ino goal, bool dir, xw_ino *out)
 	g = (goal - 1) / s->ipg;
 	at = (goal - 1) % s->ipg;
 	/*
-	 * The goal's group may be searched twice: first from the goal on and, at the end, from its
-	 * start.
+	 * The goal's group is searched from the goal on first and, after wrapping, from its start.
 	 */
 	for (;;) {
 		struct igroup *gr;

@@ -9,9 +9,9 @@
 struct xw_ispace;
 
 /*
- * bitmap: inodes_per_group (a multiple of 8) bits of a group, 1 = used; called once for every group
- * now, and again when a partly used group is accessed. NULL = every group is empty and costs
- * nothing until it is accessed.
+ * bitmap: returns inodes_per_group (a multiple of 8) bits of a group, 1 = used; called once for
+ * every group by xw_ispace_new(), and again when a partly used group is accessed. NULL: all groups
+ * are empty and use no memory until they are accessed.
  */
 int xw_ispace_new(uint32_t groups, uint32_t inodes_per_group,
 		  int (*bitmap)(void *arg, uint32_t group, uint8_t *bits), void *arg,
@@ -22,7 +22,7 @@ void xw_ispace_free(struct xw_ispace *s);
  * directory of its group.
  */
 int xw_ispace_alloc(struct xw_ispace *s, xw_ino goal, bool dir, xw_ino *out);
-/* XW_ERR_CORRUPT when it is used (or, to release, free) already, or out of range. */
+/* XW_ERR_CORRUPT: a claimed inode is in use, a released one is free, or ino is out of range. */
 int xw_ispace_claim(struct xw_ispace *s, xw_ino ino, bool dir);
 int xw_ispace_release(struct xw_ispace *s, xw_ino ino, bool dir);
 struct xw_igroup_summary {
@@ -31,8 +31,8 @@ struct xw_igroup_summary {
 	bool touched;
 };
 /*
- * Set the number of existing directories of a group given by the source, from its descriptor.
- * XW_ERR_CORRUPT when it exceeds the used inodes. Without this call used_dirs starts at 0.
+ * Set the number of directories of an existing group, from its descriptor; the default is 0.
+ * XW_ERR_CORRUPT if it exceeds the used inodes.
  */
 int xw_ispace_set_dirs(struct xw_ispace *s, uint32_t group, uint32_t dirs);
 void xw_ispace_group(const struct xw_ispace *s, uint32_t group, struct xw_igroup_summary *out);

@@ -5,14 +5,14 @@
 
 #include "space/priv.h"
 
-#define ALL UINT32_MAX /* no list of groups, but all */
+#define ALL UINT32_MAX /* all groups instead of one list */
 
-/* The best candidate so far: the shortest that is long enough, else the longest. */
+/* The best candidate so far: the shortest sufficient run, else the longest run. */
 struct best {
 	uint32_t want, max_order;
 	uint32_t group, at, len;
 	unsigned found; /* candidates seen */
-	bool done; /* no further candidate is looked at */
+	bool done; /* the search is over */
 };
 
 /* The order of the buddy that begins at `at`, in a free run up to `end`. */
@@ -44,7 +44,7 @@ static void consider(struct xw_space *s, struct best *b, uint32_t g, uint32_t at
 		b->done = b->found > s->max_to_scan;
 }
 
-/* The candidates of a loaded group. sure: one has b->want blocks, and shorter runs are skipped. */
+/* Examine the candidates of a loaded group. sure: one run has b->want blocks; skip shorter runs. */
 static void scan(struct xw_space *s, uint32_t g, bool sure, struct best *b)
 {
 	const uint32_t size = xw_group_size(s, g);
@@ -114,13 +114,15 @@ static bool good(const struct xw_space *s, uint32_t g, enum xw_criteria c, const
 	}
 }
 
-/* The list of a criterion, one of XW_SPACE_ORDERS, in which a group is. */
+/* The order list of criterion c, 0 .. XW_SPACE_ORDERS - 1, that contains the group. */
 static unsigned list_of(const struct xw_group *gr, enum xw_criteria c)
 {
 	return c == XW_CR_P2_ALIGNED ? gr->order - 1u : xw_floor_log2(gr->avg);
 }
 
-/* Groups by one criterion, of one list, or all: sets b->done when the request is served. */
+/*
+ * Search the groups of one list, or ALL, by one criterion; sets b->done if the request is served.
+ */
 static int search_list(struct xw_space *s, const struct xw_linux_req *req, enum xw_criteria c,
 		       unsigned list, struct best *b)
 {
@@ -140,7 +142,7 @@ static int search_list(struct xw_space *s, const struct xw_linux_req *req, enum 
 			continue;
 		xw_space_trim(s);
 		rc = xw_group_load(s, g);
-		if (rc || !good(s, g, c, b)) /* what was known may have been a bound */
+		if (rc || !good(s, g, c, b)) /* the summary may have been an upper bound */
 			continue;
 		if (c == XW_CR_P2_ALIGNED)
 			b->done = smallest_buddy(s, g, xw_floor_log2(b->want), b);
@@ -150,7 +152,9 @@ static int search_list(struct xw_space *s, const struct xw_linux_req *req, enum 
 	return rc;
 }
 
-/* All groups by one criterion. With group order lists, those that it barely serves come first. */
+/*
+ * Search all groups by one criterion. With group order lists, the lowest sufficient order is first.
+ */
 static int search(struct xw_space *s, const struct xw_linux_req *req, enum xw_criteria c,
 		  struct best *b)
 {
@@ -169,7 +173,7 @@ static int search(struct xw_space *s, const struct xw_linux_req *req, enum xw_cr
 	return rc;
 }
 
-/* With group order lists: shorter runs, where the average is as long. */
+/* BEST_AVAIL, with group order lists: trim the request to the average free run of a group. */
 static int search_shorter(struct xw_space *s, const struct xw_linux_req *req, struct best *b)
 {
 	const uint32_t want = b->want;

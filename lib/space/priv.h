@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside the allocator. Rooms outside lib/space include space.h only.
+ * Private to lib/space.
  *
  * A group is in one of three states:
  *
- *   described   no bitmap in memory and at most one free run: the summary says it all. Empty,
- *               full and streamed-into groups live and die here, which is why 755k allocations
- *               into an empty image touch no bitmap at all.
- *   in memory   bitmap in a slot, and its buddy histogram once a request wanted it; summary, ends
- *               and order exact.
- *   at source   no bitmap in memory, several runs, nothing taken or freed: the source can give the
- *               bitmap again. The summary is exact; order and both ends are upper bounds (INEXACT)
- *               until the bitmap was seen once. When the source could not give a summary
+ *   described   no bitmap in memory and at most one free run: the summary is complete. Empty, full
+ *               and streamed-into groups never leave this state, so 755k allocations into an empty
+ *               image access no bitmap at all.
+ *   in memory   bitmap in a slot, and its buddy histogram once a request needed it; summary, ends
+ *               and order are exact.
+ *   at source   no bitmap in memory, several runs, nothing allocated or freed: the source can read
+ *               the bitmap again. The summary is exact; order and both ends are upper bounds
+ *               (INEXACT) until the bitmap was read once. If the source has no summary
  *               (UNRESOLVED), everything is an upper bound.
  *
- *   at source --xw_group_load--> in memory --one run left (xw_group_allocate/give)--> described
- *   described --xw_group_allocate/give in the middle--> in memory
+ *   at source --xw_group_load--> in memory --one run left (xw_group_allocate/release)--> described
+ *   described --xw_group_allocate/release in the middle--> in memory
  *   in memory --xw_space_trim, untouched--> at source
  *
  * Invariants (xw_space_check verifies them):
- *   1. Every key the index holds is at least the true one; it is the true one unless UNRESOLVED
- *      or INEXACT. Searches that meet a bound load the group, correct it and go on: an index
- *      answer is never wrong, and never misses.
+ *   1. Every key in the index is exact, or an upper bound if the group is UNRESOLVED or INEXACT. A
+ *      search that finds a bound loads the group, corrects the key and continues, so the index
+ *      gives no wrong result and misses none.
  *   2. At most one group (`dirty`) has a summary that the index does not reflect; xw_space_reindex
- *      ends that before every search. STALE (longest is a bound) and STALE_ORDER (order is one)
- *      can be set on the dirty group only.
+ *      updates the index before every search. STALE (longest is an upper bound) and STALE_ORDER
+ *      (order is an upper bound) can be set on the dirty group only.
  *   3. TOUCHED groups are never at source.
  *   4. s->free is the sum over all groups.
  *   5. s->unread is the number of UNRESOLVED groups.
  *
- * Of a large filesystem hardly anything is known at first, and a request that no free run can
- * serve would read every bitmap to find that out. So groups that nobody has read are read on a
- * budget, those whose descriptors promise most first: XW_UNREAD_FIRST to save one run, and as many
- * again for each further run that the request would take from the groups that were read, out of
- * XW_UNREAD_MAX. Each further request adds XW_UNREAD_MORE. When the budget is spent, a request is
- * served from groups that were read; only one that cannot be served otherwise goes on reading.
+ * In a large filesystem most groups are UNRESOLVED at first, and a request that no free run can
+ * serve would read every bitmap to find that out. So unread groups are read on a budget, those with
+ * the most free blocks by their descriptors first: XW_UNREAD_FIRST to save one run, and as many
+ * again for each further run that the request would need in the groups already read, out of
+ * XW_UNREAD_MAX. Each request adds XW_UNREAD_MORE. When the budget is spent, requests are served
+ * from groups already read; only a request that these cannot serve reads further bitmaps.
  */
 #ifndef XW_SPACE_PRIV_H
 #define XW_SPACE_PRIV_H
@@ -45,10 +45,7 @@
 
 #define XW_NO_GROUP UINT32_MAX
 #define XW_NO_SLOT UINT32_MAX
-/*
- * Maximum number of kept bitmaps that the source can provide again; up to twice as many between
- * trims.
- */
+/* Maximum number of unmodified bitmaps in memory; up to twice as many between trims. */
 #define XW_CLEAN_MAX 256
 #define XW_INDEX_SHIFT 4 /* 16 children per node */
 #define XW_INDEX_LEVELS 9
@@ -74,7 +71,7 @@ struct xw_group {
 	uint32_t slot;
 };
 
-/* Maxima over 16 groups, or 16 nodes of the next level. Runs here cross group boundaries. */
+/* Maxima over 16 groups or 16 nodes of the level below. These runs cross group boundaries. */
 struct xw_node {
 	uint64_t head, tail, span; /* free blocks at either end, longest run */
 	uint16_t longest, avg, free; /* inside one group */
@@ -83,7 +80,7 @@ struct xw_node {
 };
 
 struct xw_bitmap {
-	bool counted; /* buddies is what words says */
+	bool counted; /* buddies is valid */
 	uint16_t buddies[XW_SPACE_ORDERS];
 	uint64_t words[];
 };
@@ -103,17 +100,17 @@ struct xw_space {
 	XW_VEC(struct xw_bitmap *) slots;
 	XW_VEC(uint32_t) spare; /* unused slots, their bitmap possibly still allocated */
 	uint32_t loaded; /* slots in use */
-	XW_VEC(uint32_t)
-	clean; /* groups loaded, oldest first; touched ones drop out at xw_space_trim */
+	/* loaded groups, oldest first; xw_space_trim drops the untouched ones */
+	XW_VEC(uint32_t) clean;
 
 	uint32_t unread; /* UNRESOLVED groups */
-	/* number of these that may be read to save a run, and to save further ones */
+	/* how many of these may still be read to save one run, and to save further runs */
 	uint32_t budget, deep;
 	uint32_t dirty;
-	struct xw_group indexed_as; /* the dirty group, as the index holds it */
+	struct xw_group indexed_as; /* the dirty group before its change, as in the index */
 	uint64_t free;
 	xw_blk stream_goal;
-	int error; /* first failure of a call that cannot return one */
+	int error; /* first failure of a call that cannot return an error */
 	struct xw_space_stats st;
 };
 
@@ -127,7 +124,7 @@ static inline uint32_t xw_group_size(const struct xw_space *s, uint32_t g)
 	return g == s->ngroups - 1 ? s->last_size : s->cpg;
 }
 
-/* The group of a block that lies in the filesystem, and its index there. */
+/* The group of a block inside the filesystem; *at is its index in the group. */
 static inline uint32_t xw_group_of(const struct xw_space *s, xw_blk b, uint32_t *at)
 {
 	xw_blk off = b - s->first_data_block;
@@ -150,33 +147,30 @@ static inline bool xw_group_described(const struct xw_group *gr)
 int xw_group_init(struct xw_space *s, uint32_t g, struct xw_diag *diag);
 /* Afterwards the group is described or in memory, and exact. */
 int xw_group_load(struct xw_space *s, uint32_t g);
-/* Of a group in memory: */
+/* for groups in memory */
 uint64_t *xw_group_words(const struct xw_space *s, uint32_t g);
 const uint16_t *xw_group_buddies(struct xw_space *s, uint32_t g); /* XW_SPACE_ORDERS */
-/* These need a loaded group. The group's size when there is none; `at` itself when it is used. */
+/* For loaded groups. If none is found: the group's size; run_end: `at` if that block is used. */
 uint32_t xw_group_next_free(const struct xw_space *s, uint32_t g, uint32_t at);
 uint32_t xw_group_run_end(const struct xw_space *s, uint32_t g, uint32_t at);
 uint32_t xw_group_find_run(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 bool xw_group_is_free(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 bool xw_group_is_used(const struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 /*
- * Allocate free blocks, free used blocks of a loaded group; fails only if out of memory, and then
- * nothing has changed.
+ * Allocate free blocks, or free used blocks, of a loaded group. XW_ERR_NOMEM leaves the group
+ * unchanged.
  */
 int xw_group_allocate(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
-int xw_group_give(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
+int xw_group_release(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n);
 void xw_group_dirty(struct xw_space *s, uint32_t g);
-/*
- * Drop old bitmaps that the source can provide again. Groups loaded before may be at source
- * afterwards.
- */
+/* Drop the oldest unmodified bitmaps: loaded groups may return to the source. */
 void xw_space_trim(struct xw_space *s);
 /* Update the index with the last change. */
 void xw_space_reindex(struct xw_space *s);
 /* The summary as xw_space_reindex would leave it. */
 struct xw_group xw_group_exact(const struct xw_space *s, uint32_t g);
 int xw_group_copy(struct xw_space *s, uint32_t g, uint8_t *bits);
-/* The end of the filesystem moved into this group. */
+/* Make this last group end at `size` blocks. */
 int xw_group_shorten(struct xw_space *s, uint32_t g, uint32_t size);
 void xw_group_forget(struct xw_space *s, uint32_t g);
 void xw_groups_free(struct xw_space *s);
@@ -187,7 +181,7 @@ enum xw_family {
 	XW_BY_AVG,
 	XW_BY_LONGEST,
 	XW_BY_FREE,
-	XW_BY_KNOWN, /* as LONGEST, without the groups that were not read */
+	XW_BY_KNOWN, /* as LONGEST, without UNRESOLVED groups */
 };
 
 static inline uint32_t xw_group_key(const struct xw_group *gr, enum xw_family fam)
@@ -209,22 +203,22 @@ static inline uint32_t xw_group_key(const struct xw_group *gr, enum xw_family fa
 int xw_index_new(struct xw_space *s);
 void xw_index_free(struct xw_space *s);
 void xw_index_update(struct xw_space *s, uint32_t g);
-/* The same for a group that was read before and that the index holds as *was. */
+/* The same for a loaded group that is in the index as *was. */
 void xw_index_change(struct xw_space *s, uint32_t g, const struct xw_group *was);
 /* First group in [from, to) whose key is at least `key`, which is not 0. */
 uint32_t xw_index_next(struct xw_space *s, enum xw_family fam, uint32_t key, uint32_t from,
 		       uint32_t to, struct xw_cr_stats *cr);
-/* cr: NULL, or what it costs is counted there. */
+/* cr: counts the groups considered; may be NULL. */
 uint32_t xw_index_max(struct xw_space *s, enum xw_family fam, struct xw_cr_stats *cr);
 uint64_t xw_index_max_span(struct xw_space *s, struct xw_cr_stats *cr);
 /*
  * First place in groups [from, to) where len consecutive blocks may be free, across group
- * boundaries; `carry` free blocks precede group `from`. Bounds count as free: the caller loads what
- * is inexact and searches again.
+ * boundaries; `carry` free blocks precede group `from`. Upper bounds are trusted: the caller loads
+ * inexact groups and searches again.
  */
 struct xw_span {
 	uint32_t group; /* XW_NO_GROUP = none */
-	bool inside; /* a run inside this group; else `start` says where */
+	bool inside; /* a run inside this group; else the run begins at `start` */
 	xw_blk start;
 };
 struct xw_span xw_index_span(struct xw_space *s, uint64_t len, uint32_t from, uint32_t to,
@@ -236,13 +230,12 @@ const char *xw_index_check(const struct xw_space *s);
 struct xw_query {
 	struct xw_space *s;
 	uint32_t goal; /* group where searches start */
-	/* number of groups that may still be loaded because a bound looked promising */
-	unsigned probes;
-	unsigned reads; /* the same for unread groups, where there is an alternative */
-	unsigned left; /* number of runs GOAL_SLOW may still examine */
+	unsigned probes; /* number of INEXACT groups that may still be loaded */
+	unsigned reads; /* the same for unread groups, for criteria with an alternative */
+	unsigned left; /* number of groups that may still be examined before GOAL_SLOW ends */
 	uint64_t want; /* blocks not yet allocated */
-	uint64_t dug; /* number of unread groups read out of s->deep */
-	bool whole; /* only a single run is acceptable: no budget for unread groups */
+	uint64_t dug; /* number of unread groups read at the expense of s->deep */
+	bool whole; /* only a single run is acceptable: unread groups are read without a budget */
 	int err;
 };
 
@@ -251,14 +244,14 @@ struct xw_query {
 
 /* Are there more unread groups than every request may read? */
 bool xw_on_budget(const struct xw_query *q);
-/* May one more unread group be read? It is counted. */
+/* May one more unread group be read? If so, charge it to the budget. */
 bool xw_may_read(struct xw_query *q);
-/* Called for each request: it adds to the budget. */
+/* Called for each request: replenish the budget. */
 void xw_allow_reads(struct xw_space *s);
 
-/* Allocate one run of exactly len: 1, 0 when there is none, or an error. */
+/* Allocate one run of exactly len: 1, 0 if none exists, or an error. */
 int xw_choose_whole(struct xw_query *q, uint64_t len, struct xw_run *out);
-/* Allocate the longest run, at most len of it: 1, 0 when nothing is free, or an error. */
+/* Allocate the longest run, at most len of it: 1, 0 if nothing is free, or an error. */
 int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out);
 
 /* span.c: runs over group boundaries. */
@@ -266,14 +259,14 @@ int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out);
  * First run of len blocks from the goal's group on, wrapping around: 1 and *start, 0, or an error.
  */
 int xw_span_find(struct xw_query *q, enum xw_criteria c, uint64_t len, xw_blk *start);
-/* First run of len blocks that lies at or after `from`: 1 and *start, 0, or an error. */
+/* First run of len blocks at or after `from`: 1 and *start, 0, or an error. */
 int xw_span_ahead(struct xw_space *s, xw_blk from, uint64_t len, xw_blk *start);
 /* Number of free blocks from start on, up to max, across group boundaries. */
 int xw_span_at(struct xw_space *s, xw_blk start, uint64_t max, uint64_t *len);
-/* Take blocks that are free. */
+/* Allocate free blocks. */
 int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len);
 /*
- * Allocate exactly at `goal`: 1, 0 when not free, or an error. cross: may leave the goal's group.
+ * Allocate exactly at `goal`: 1, 0 if not free, or an error. cross: may leave the goal's group.
  */
 int xw_span_at_goal(struct xw_space *s, xw_blk goal, uint64_t len, bool cross, struct xw_run *out);
 

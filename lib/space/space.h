@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Free space: THE block allocator. After the kernel's mballoc and its group order lists
- * (Shirwadkar 2021; RESEARCH.md).
+ * The block allocator, modelled on the kernel's mballoc and its group order lists (Shirwadkar 2021;
+ * RESEARCH.md).
  *
- * Each group has a summary (free, fragments, longest run, largest free order). Two index
- * families find groups without walking them: by largest free order, and by order of the average
- * free fragment. Group bitmaps are loaded lazily through the source's callback; a group nobody
- * touched costs only its summary.
+ * Each group has a summary (free, fragments, longest run, largest free order). Two index families
+ * find groups without a linear search: by largest free order, and by order of the average free
+ * fragment. Group bitmaps are loaded lazily through the source's callback; an unused group occupies
+ * only its summary.
  *
  * Criteria, in order:
- *   P2_ALIGNED    request is a power of two: a group whose largest free order serves it
+ *   P2_ALIGNED    for a power of two: a group whose largest free order is sufficient
  *   GOAL_FAST     a group whose average fragment is at least the request
- *   BEST_AVAIL    a group whose longest run serves the whole request; else the request trimmed by
- *                 orders, down to best_avail_max_trim_order, then as GOAL_FAST. Indexed only
- *   GOAL_SLOW     linear: any group whose free count suffices, the scan stops at max_to_scan found
- *                 extents
- *   ANY           the longest run there is
- * Deterministic: same calls, same answers. Not thread-safe: one thread decides allocation order.
+ *   BEST_AVAIL    a group whose longest run serves the whole request; else as GOAL_FAST for the
+ *                 request trimmed by up to best_avail_max_trim_order orders. Indexed only
+ *   GOAL_SLOW     linear: any group with enough free blocks, until max_to_scan extents were found
+ *   ANY           the longest free run
+ * Deterministic: the same calls give the same results. Not thread-safe.
  */
 #ifndef XW_SPACE_SPACE_H
 #define XW_SPACE_SPACE_H
@@ -35,21 +34,20 @@ struct xw_group_summary {
 
 struct xw_space_source {
 	/*
-	 * Summary of a group nobody has loaded; NULL = every group is wholly free. When it cannot
-	 * be known without the bitmap, set *known false (it arrives true) and out->free to what
-	 * the descriptor says (it arrives as the group's size): an upper bound until the bitmap
-	 * is loaded, which happens when a search wants the group. A summary that is known and
-	 * inconsistent makes xw_space_new fail.
+	 * Summary of a group; NULL = all groups are empty. If it is unknown without the bitmap, set
+	 * *known to false (initially true) and out->free to an upper bound, the free count of the
+	 * descriptor (initially the group's size); the bitmap is read when a search needs the
+	 * group. With an inconsistent summary xw_space_new() fails.
 	 */
 	int (*summary)(void *arg, uint32_t group, struct xw_group_summary *out, bool *known);
 	/*
 	 * The bitmap: blocks_per_group bits, 1 = used; bits past the end of a short group count as
-	 * set. Called only for groups with more than one free run, possibly more than once. NULL if
-	 * there is no such group.
+	 * set. Called only for groups with more than one free run or an unknown summary, possibly
+	 * repeatedly. May be NULL without such groups.
 	 */
 	int (*bitmap)(void *arg, uint32_t group, uint8_t *bits);
 	void *arg;
-	/* NULL, or where the source counts bitmaps that it has requested before they are needed. */
+	/* The source's counter of prefetched bitmaps, or NULL. */
 	const uint64_t *prefetched;
 };
 
@@ -59,11 +57,11 @@ struct xw_space_params {
 	uint32_t blocks_per_group; /* multiple of 8 */
 	uint32_t groups;
 	/*
-	 * log2 of the number of blocks in a cluster (bigalloc), else 0. Callers use blocks
-	 * nevertheless: requests are rounded up to whole clusters, runs start at clusters, the last
-	 * one of a result ends with the request; released or claimed ranges are whole clusters.
-	 * Summaries and bitmaps count clusters. blocks is a multiple of a cluster, first_data_block
-	 * 0.
+	 * log2 of the number of blocks in a cluster (bigalloc), else 0. Callers still count in
+	 * blocks: requests are rounded up to whole clusters, runs start at clusters, and the last
+	 * run of a result ends with the request; released or claimed ranges are whole clusters.
+	 * Summaries and bitmaps count clusters. blocks must be a multiple of a cluster,
+	 * first_data_block 0.
 	 */
 	uint32_t cluster_bits;
 	/* -1 = default */
@@ -87,7 +85,7 @@ enum xw_criteria {
 
 struct xw_cr_stats {
 	uint64_t hits; /* requests served by this criterion */
-	uint64_t groups_considered; /* groups considered */
+	uint64_t groups_considered;
 	uint64_t extents_scanned;
 	uint64_t useless_loops; /* searches that considered groups and found nothing */
 };
@@ -98,8 +96,7 @@ struct xw_space_stats {
 	uint64_t stream_hits; /* served where the last stream allocation ended */
 	uint64_t buddies_generated; /* bitmaps read */
 	uint64_t prefetched; /* bitmaps requested before they were needed, used or not */
-	/* Index nodes visited: the cost of groups that were not considered. */
-	uint64_t index_steps;
+	uint64_t index_steps; /* index nodes visited */
 	struct xw_cr_stats cr[XW_CR_COUNT];
 };
 
@@ -120,26 +117,26 @@ int xw_space_new(const struct xw_space_params *p, const struct xw_space_source *
 		 struct xw_diag *diag, struct xw_space **out);
 void xw_space_free(struct xw_space *s); /* s may be NULL */
 
-/* Allocate one run of 1..len blocks inside one group. XW_ERR_NOSPC when nothing is free. */
+/* Allocate one run of 1..len blocks inside one group. XW_ERR_NOSPC if nothing is free. */
 int xw_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run *out);
 /*
- * Allocate all of len, in as few runs as possible, ascending; a run may cross group boundaries. At
- * the goal if it is free there in one run. *runs is malloc'd, owned by the caller. All or nothing:
+ * Allocate all of len, in as few runs as possible, ascending; a run may cross group boundaries. If
+ * len blocks are free at the goal, they are used. *runs is malloc'd, owned by the caller.
  * XW_ERR_NOSPC allocates nothing. The flags EXACT and WHOLE apply to the whole request.
  */
 int xw_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, struct xw_run **runs,
 		       size_t *n);
 
 /*
- * Streaming into mostly empty space: place len blocks at the stream's position when they fit before
- * the next obstacle (in one run, which may cross group boundaries), else after it, leaving a gap; a
- * gap of at least `gap_keep` blocks is filled by following requests that fit, until one does not or
- * it is full, and then the stream continues at `end`.
+ * Streaming into mostly empty space: place len blocks at the stream's position if they fit before
+ * the next used block (in one run, which may cross group boundaries), else after it, leaving a gap.
+ * A gap of at least `gap_keep` blocks is filled by the following requests until one does not fit or
+ * the gap is full; then the stream continues at `end`.
  *
- * A request longer than an extent (32,768 blocks) is split at the obstacles when that costs no
- * extents (or few, still in the inode, and avoids a large gap), and also when no run ahead is long
- * enough; st->end is then the end of the last run. Falls back to xw_space_alloc_all, and leaves the
- * stream's position unchanged, when the space ahead is insufficient.
+ * A request longer than an extent (32,768 blocks) is split at used blocks if that needs no further
+ * extents (or only few, still in the inode, and avoids a large gap), or if no run ahead is long
+ * enough; st->end is then the end of the last run. If the space ahead is insufficient, the fallback
+ * is xw_space_alloc_all(), which leaves the stream's position unchanged.
  */
 struct xw_stream {
 	xw_blk pos; /* position of the next request */
@@ -150,44 +147,44 @@ struct xw_stream {
 int xw_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run **runs,
 		    size_t *n);
 /*
- * The most common case without malloc: 1 and *one when a single run is sufficient; 0 when more are
- * needed (call xw_stream_alloc), nothing allocated; or an error.
+ * The most common case, without malloc: 1 and *one if a single run is sufficient; 0, with nothing
+ * allocated, if more are needed (call xw_stream_alloc()); or an error.
  */
 int xw_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run *one);
 
 /*
- * Mark free blocks as used, or used blocks as free: XW_ERR_CORRUPT if they are not. May cross
- * groups.
+ * Claim free blocks, or release used blocks. XW_ERR_CORRUPT: some are already in that state. May
+ * cross groups.
  */
 int xw_space_claim(struct xw_space *s, xw_blk start, uint64_t len);
 int xw_space_release(struct xw_space *s, xw_blk start, uint64_t len);
 /*
- * Number of free blocks from start on, up to max, crossing group boundaries. An unreadable bitmap
- * counts as used here and below, and the next allocation returns the error.
+ * Number of free blocks from start on, up to max, across group boundaries. For this function and
+ * the next, blocks with an unreadable bitmap are used, and the next allocation returns the error.
  */
 uint64_t xw_space_run_at(struct xw_space *s, xw_blk start, uint64_t max);
-/* First free block at or after `from`; XW_BLK_MAX when none. */
+/* First free block at or after `from`; XW_BLK_MAX if none. */
 xw_blk xw_space_next_free(struct xw_space *s, xw_blk from);
 
 uint64_t xw_space_free_blocks(const struct xw_space *s);
 void xw_space_group(const struct xw_space *s, uint32_t group, struct xw_group_summary *out);
 /* Copies the current bitmap of the group (loading it if necessary). */
 int xw_space_group_bitmap(struct xw_space *s, uint32_t group, uint8_t *bits);
-/* Was anything allocated or freed in this group since the source described it? */
+/* Was anything allocated or freed in this group? */
 bool xw_space_group_touched(const struct xw_space *s, uint32_t group);
 /*
- * Set the final size of the filesystem (SIZE not given): blocks past the end become used, groups
- * past the end are removed, even if they have allocated blocks. XW_ERR_USAGE when it would grow.
+ * Set the final size of the filesystem (mkfs without SIZE): blocks past the end become used, and
+ * groups past the end are removed, even with allocated blocks. XW_ERR_USAGE if it would grow.
  */
 int xw_space_truncate(struct xw_space *s, uint64_t blocks);
 
 void xw_space_stats(const struct xw_space *s, struct xw_space_stats *out);
-/* Add those of one more allocator. */
+/* Add the statistics of another allocator. */
 void xw_space_stats_add(struct xw_space_stats *sum, const struct xw_space *s);
 
 /*
- * All of the statistics in the order and under the names of Linux's mb_stats, and then ours. Those
- * of a criterion are between open and close.
+ * Report all statistics in the order and with the names of Linux's mb_stats, followed by those that
+ * Linux does not have. The statistics of a criterion are between open and close.
  */
 struct xw_stat_sink {
 	void (*open)(void *arg, const char *name);
@@ -209,13 +206,13 @@ struct xw_space_structs {
 	bool indexed;
 	uint32_t full; /* in no index */
 	uint32_t loaded; /* bitmaps in memory */
-	uint32_t unresolved; /* groups whose bitmap was not read; listed with an upper bound */
+	uint32_t unresolved; /* groups with an unread bitmap; counted by their upper bounds */
 	uint32_t largest_order[XW_SPACE_ORDERS], avg_order[XW_SPACE_ORDERS];
 };
 void xw_space_structs(const struct xw_space *s, struct xw_space_structs *out);
 /*
- * Read the bitmap of every group of which only bounds are known: afterwards summaries and indexes
- * are exact. Bitmaps are dropped again, so memory does not grow.
+ * Read the bitmaps of all groups with inexact summaries: afterwards summaries and indexes are
+ * exact. Bitmaps are dropped again, so memory use is bounded.
  */
 int xw_space_resolve(struct xw_space *s);
 
@@ -226,10 +223,11 @@ struct xw_group_survey {
 	unsigned order1; /* 1 + the largest order of a free buddy, 0 = full */
 };
 /*
- * For callers that read many bitmaps at once. xw_space_known(): is the bitmap of this group not
- * needed? xw_space_survey() only reads *s, so that several threads may call it; bits: as from the
- * source's bitmap(), aligned for uint64_t, modified. xw_space_learn() records the result for a
- * group that is not known; the indexes are updated by xw_space_learned(), before any other call.
+ * For callers that read many bitmaps at once. xw_space_known(): is the summary exact, so that the
+ * bitmap need not be read? xw_space_survey() only reads *s, so several threads may call it; bits:
+ * as from the source's bitmap(), aligned for uint64_t, modified. xw_space_learn() records the
+ * result for a group that is not known; xw_space_learned() must update the indexes before any other
+ * call.
  */
 bool xw_space_known(const struct xw_space *s, uint32_t group);
 void xw_space_survey(const struct xw_space *s, uint32_t group, void *bits,
@@ -237,8 +235,7 @@ void xw_space_survey(const struct xw_space *s, uint32_t group, void *bits,
 void xw_space_learn(struct xw_space *s, uint32_t group, const struct xw_group_survey *seen);
 int xw_space_learned(struct xw_space *s);
 /*
- * The free buddies of the group: hist[k] maximal ones of 2^k clusters. Loads its bitmap if
- * necessary.
+ * Count the free buddies of the group: hist[k] of 2^k clusters. Loads the bitmap if necessary.
  */
 int xw_space_group_buddies(struct xw_space *s, uint32_t group, uint16_t hist[XW_SPACE_ORDERS]);
 /* Bytes currently allocated. */

@@ -2,10 +2,9 @@
 /*
  * Free runs across group boundaries: finding, measuring and allocating them.
  *
- * The index has an upper bound for the length of a run over several groups; the free space at
- * either end of a group is known exactly after its bitmap was read. So a search is iterative: the
- * index proposes a run, the groups at its ends are loaded, and either the proposal is confirmed or
- * the index has improved and is searched again.
+ * The index has only an upper bound for runs over groups with unread bitmaps. So a search is
+ * iterative: the index proposes a run, inexact groups of that run are loaded, and either the
+ * proposal is confirmed, or the index is now more exact and is searched again.
  */
 #include "config.h"
 
@@ -20,7 +19,7 @@ static int load_counted(struct xw_space *s, uint32_t g, struct xw_cr_stats *cr)
 	return xw_group_load(s, g);
 }
 
-/* Load whatever is inexact in [start, start + len): SPAN_*, or an error. */
+/* Load the inexact groups of [start, start + len): SPAN_*, or an error. */
 static int settle_span(struct xw_query *q, struct xw_cr_stats *cr, xw_blk start, uint64_t len)
 {
 	struct xw_space *s = q->s;
@@ -49,7 +48,7 @@ static int settle_span(struct xw_query *q, struct xw_cr_stats *cr, xw_blk start,
 	return verdict;
 }
 
-/* The index shows a run of len in group g: SPAN_EXACT and *start, SPAN_AGAIN, or an error. */
+/* Verify a run of len inside group g: SPAN_EXACT and *start, another SPAN_*, or an error. */
 static int settle_inside(struct xw_query *q, struct xw_cr_stats *cr, uint32_t g, uint64_t len,
 			 xw_blk *start)
 {
@@ -68,7 +67,7 @@ static int settle_inside(struct xw_query *q, struct xw_cr_stats *cr, uint32_t g,
 	return SPAN_EXACT;
 }
 
-/* Search groups from `from` on; `carry` free blocks precede it. 1 and *start, 0, or an error. */
+/* Search groups from `from` on, preceded by `carry` free blocks: 1 and *start, 0, or an error. */
 static int search(struct xw_query *q, struct xw_cr_stats *cr, uint64_t len, uint32_t from,
 		  uint64_t carry, xw_blk *start)
 {
@@ -95,10 +94,7 @@ int xw_span_find(struct xw_query *q, enum xw_criteria c, uint64_t len, xw_blk *s
 	struct xw_cr_stats *cr = &q->s->st.cr[c];
 	int rc = search(q, cr, len, q->goal, 0, start);
 
-	/*
-	 * When wrapping around, everything is searched again: the run may start before the goal's
-	 * group and end in it.
-	 */
+	/* Wrap around to all groups: a run may start before the goal's group and end in it. */
 	return rc || !q->goal ? rc : search(q, cr, len, 0, 0, start);
 }
 
@@ -174,7 +170,7 @@ int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len)
 	return 0;
 }
 
-/* Without its bitmap: is any run that begins here, and ends in this group, too short? */
+/* Can no run of len blocks begin here? Decided without the bitmap. */
 static bool is_too_short(const struct xw_space *s, uint32_t g, uint32_t at, uint64_t len)
 {
 	const uint32_t longest = s->groups[g].longest;

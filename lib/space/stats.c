@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Inspecting the allocator: summaries, bitmaps, statistics, memory, and the check of its
- * invariants.
- */
+/* Inspection of the allocator: summaries, bitmaps, statistics, memory. */
 #include "config.h"
 
 #include "base/json.h"

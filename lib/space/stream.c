@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams: the order of the input becomes the order on the device.
+ * Streams: the order of the input becomes the order on the device. Used blocks ahead are obstacles.
  *
- *   pos == end   at the front. A request that fits before the next obstacle goes to pos. One that
- *                does not goes to the first place behind where it fits whole, and pos stays in
- *                the gap when that is worth filling (gap_keep).
- *   pos < end    in a gap. Requests that fit go to pos; the first that does not, or the gap being
- *                full, ends it: pos = end. So every gap costs one jump backwards at most.
+ *   pos == end   at the front. A request that fits before the next obstacle is placed at pos, any
+ *                other at the first place after pos where it fits whole; in that case pos stays in
+ *                the gap if the gap is worth filling (gap_keep).
+ *   pos < end    in a gap. Requests that fit are placed at pos. The first that does not fit, or a
+ *                full gap, sets pos = end, so every gap costs at most one jump backwards.
  *
- * A request longer than an extent can be (32,768 blocks) is cut anyway. Leaving a gap for it, up
- * to its own size, would buy nothing and could double a small image; so it is placed from pos on,
- * around the obstacles, unless that costs it extents: more than it needs at least, and more than
- * fit in the inode. For the same reason a long request keeps whole when the gap is below a
- * sixteenth of it.
+ * A request longer than the maximum extent (32,768 blocks) needs several extents anyway. A gap
+ * before it, up to its own size, would gain nothing and could double a small image. So the request
+ * is placed from pos on, around the obstacles, unless that needs more extents than the minimum and
+ * more than fit in the inode. If the gap is below a sixteenth of the request, no additional extent
+ * is accepted.
  */
 #include "config.h"
 
@@ -80,7 +80,7 @@ static int cut_is_better(struct xw_space *s, xw_blk pos, uint64_t len, uint64_t 
 	return rc;
 }
 
-/* A request served by n runs, the first of them where the stream was or not. */
+/* Count a request served by n runs; at_pos: the first of them is at the stream's position. */
 static void count_served(struct xw_space *s, size_t n, bool at_pos)
 {
 	s->st.requests += n;
@@ -88,7 +88,7 @@ static void count_served(struct xw_space *s, size_t n, bool at_pos)
 	s->st.stream_hits += at_pos;
 }
 
-/* Allocate one run for len blocks, *one: 1; 0 when more are needed; or an error. */
+/* Allocate one run for len blocks, *one: 1; 0 if more are needed; or an error. */
 static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run *one)
 {
 	uint64_t have;
@@ -118,7 +118,7 @@ static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct 
 		rc = xw_span_ahead(s, st->pos + have, len, &to);
 		if (rc <= 0)
 			return rc;
-		/* Not `have`: where obstacles are dense, the jump skips many gaps. */
+		/* The whole distance, not `have`: it may span many obstacles and gaps. */
 		rc = cut_is_better(s, st->pos, len, to - st->pos);
 		if (rc)
 			return rc < 0 ? rc : 0;
@@ -138,7 +138,7 @@ static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct 
 int xw_cl_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t len,
 			   struct xw_run *one)
 {
-	/* Nearly every call: the start of a group that is used below pos and free above. */
+	/* The fast path: pos is the start of the only free run of its group. */
 	if (st->pos >= st->end && xw_blk_inside(s, st->pos) && len && !s->error) {
 		uint32_t at, g = xw_group_of(s, st->pos, &at);
 		const struct xw_group *gr = &s->groups[g];
@@ -163,16 +163,13 @@ int xw_cl_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t le
 	return place(s, st, len, one);
 }
 
-/* Split at the obstacles, from pos on: 1, 0 when the space ahead is insufficient, or an error. */
+/* Split at the obstacles, from pos on: 1, 0 if the space ahead is insufficient, or an error. */
 static int place_cut(struct xw_space *s, struct xw_stream *st, uint64_t len, struct xw_run **runs,
 		     size_t *n)
 {
 	uint64_t whole = extents_of(len);
 	struct plan p = {0};
-	/*
-	 * mostly empty space has one run per group, of at least three eighths of it
-	 * (lib/plan/stream.c)
-	 */
+	/* Mostly empty groups have one free run of at least three eighths (lib/plan/stream.c). */
 	uint64_t most = XW_MAX(2 * whole, 4 * xw_div_up(len, s->cpg));
 	int rc = plan_forward(s, st->pos, len, XW_MAX(4 * XW_EXT_INODE_ENTRIES, most), &p);
 
@@ -221,10 +218,7 @@ int xw_cl_stream_alloc(struct xw_space *s, struct xw_stream *st, uint64_t len, s
 		rc = place_cut(s, st, len, runs, n);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	/*
-	 * No space ahead holds it: allocate anywhere, in as few runs as possible. The stream's
-	 * position stays.
-	 */
+	/* The space ahead is insufficient: allocate anywhere, in as few runs as possible. */
 	req.goal = st->pos;
 	rc = xw_cl_space_alloc_all(s, &req, runs, n);
 	for (size_t i = 0; !rc && i < *n; i++)
