@@ -4,8 +4,8 @@
  *
  * Validity is what Linux enforces on setxattr (observed): one each of USER_OBJ, GROUP_OBJ and
  * OTHER, at most one MASK, a MASK when there are named entries, no other tags, no permission bits
- * beyond rwx, no id of -1, ids of the others ignored. Linux insists on the order of tags but not
- * of ids; we sort, so that equal ACLs are equal bytes and share a block.
+ * beyond rwx, no id of -1; ids of all other entries are ignored. Linux requires the order of tags
+ * but not of ids. Entries are sorted here so that equal ACLs have equal bytes and share a block.
  */
 #include "config.h"
 
@@ -42,7 +42,7 @@ static bool has_id(unsigned tag)
 	return tag == XW_ACL_USER || tag == XW_ACL_GROUP;
 }
 
-/* Merge sort by (tag, id): stable, and without a worst case that an archive could trigger. */
+/* Merge sort by (tag, id): stable, and without a quadratic worst case. */
 static void merge(struct xw_acl_entry *v, size_t n, struct xw_acl_entry *tmp)
 {
 	size_t half = n / 2, i = 0, j = half, k = 0;
@@ -60,7 +60,7 @@ static void merge(struct xw_acl_entry *v, size_t n, struct xw_acl_entry *tmp)
 	memcpy(v, tmp, n * sizeof(*v));
 }
 
-/* Why the entries are not a valid ACL; NULL if they are. */
+/* Returns why the entries are not a valid ACL, or NULL. */
 static const char *invalid(const struct xw_acl *acl)
 {
 	size_t count[XW_ACL_OTHER + 1] = {0};

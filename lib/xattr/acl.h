@@ -3,8 +3,8 @@
  * POSIX ACLs in their three encodings.
  *
  * disk   le32 1, then entries of le16 tag, le16 perm, and for USER and GROUP le32 id (8 bytes;
- *        the others 4)
- * xattr  what system.posix_acl_* carries: le32 2, then entries of le16 tag, le16 perm, le32 id
+ *        all others 4)
+ * xattr  the value of system.posix_acl_*: le32 2, then entries of le16 tag, le16 perm, le32 id
  *        (always 8 bytes)
  * text   SCHILY.acl.*, as star, GNU tar and libarchive write it:
  *
@@ -14,13 +14,12 @@
  *          tag   = "user" | "u" | "group" | "g" | "mask" | "m" | "other" | "o"
  *
  *        perm is any of r w x -, id a number that overrides who; backslash and three octal digits
- *        are a byte of who. "#" begins a comment to the entry's end; spaces around words are
+ *        are a byte of who. "#" begins a comment to the end of the entry; spaces around words are
  *        ignored.
  *
  * A decoded ACL is always valid and in the kernel's order: USER_OBJ, USER by id, GROUP_OBJ, GROUP
- * by id, MASK, OTHER; exactly one of each without id, MASK required as soon as there is a USER or
- * GROUP. Entries of the same id are kept, in their order (the kernel takes them, and the first
- * wins).
+ * by id, MASK, OTHER; exactly one of each without id, MASK mandatory with a USER or GROUP.
+ * Duplicate ids are kept in their order, as in the kernel, which uses the first.
  */
 #ifndef XW_XATTR_ACL_H
 #define XW_XATTR_ACL_H
@@ -47,27 +46,24 @@ struct xw_acl_entry {
 	uint32_t id; /* XW_ACL_NO_ID except for USER and GROUP */
 };
 
-/* A zero-initialized one is empty. */
+/* Zero-initialized: an empty ACL. */
 struct xw_acl {
 	XW_VEC(struct xw_acl_entry) e;
 };
 
 /* Resolves names to ids: the library itself does not query the host. */
 struct xw_acl_names {
-	/*
-	 * 0 and *id, or non-zero if there is no such user (group: no such group). name is
-	 * terminated.
-	 */
+	/* 0 and *id, or non-zero if no such user (group: no such group) exists. */
 	int (*lookup)(void *arg, bool group, const char *name, uint32_t *id);
 	void *arg;
 };
 
 void xw_acl_free(struct xw_acl *acl);
 /*
- * Each replaces *acl. `what` names the attribute in messages. XW_ERR_INPUT (text and xattr) or
- * XW_ERR_CORRUPT (disk) when malformed or invalid, XW_ERR_LIMIT over XW_ACL_ENTRIES_MAX,
- * XW_ERR_NOMEM; *acl is then empty. An xattr value or text without entries gives an empty ACL and
- * 0: it means "no ACL".
+ * Decode an ACL and replace *acl. `what` names the attribute in messages. XW_ERR_INPUT (text and
+ * xattr) or XW_ERR_CORRUPT (disk): malformed or invalid; XW_ERR_LIMIT: over XW_ACL_ENTRIES_MAX;
+ * XW_ERR_NOMEM; *acl is then empty. An xattr value or text without entries, which means "no ACL",
+ * gives 0 and an empty ACL.
  */
 int xw_acl_from_text(struct xw_acl *acl, const char *text, size_t len, bool is_default,
 		     const struct xw_acl_names *names, const char *what, struct xw_diag *diag);
@@ -76,12 +72,12 @@ int xw_acl_from_xattr(struct xw_acl *acl, const void *value, size_t len, const c
 int xw_acl_from_disk(struct xw_acl *acl, const void *value, size_t len, const char *what,
 		     struct xw_diag *diag);
 /*
- * The same, but what some tools (tar2ext4) stored as it is in archives, of version 2, is read, too:
- * its meaning is plain, although Linux refuses it.
+ * As xw_acl_from_disk(), but also accepts version 2, the xattr encoding, which some tools
+ * (tar2ext4) copy from archives unchanged, although Linux refuses it.
  */
 int xw_acl_from_stored(struct xw_acl *acl, const void *value, size_t len, const char *what,
 		       struct xw_diag *diag);
-/* Has it only the three entries that equal the mode bits? Such an access ACL is not stored. */
+/* Are all entries equivalent to mode bits? Such an access ACL is not stored. */
 bool xw_acl_is_minimal(const struct xw_acl *acl);
 
 /* Number of bytes written to buf, or required if buf is NULL. */
@@ -94,7 +90,7 @@ size_t xw_acl_to_xattr(const struct xw_acl *acl, uint8_t *buf);
 size_t xw_acl_to_text(const struct xw_acl *acl, char *buf);
 #define XW_ACL_TEXT_MAX(entries) ((entries)*22 + 1)
 
-/* Sort and validate; records a message and returns `code` when invalid. For the decoders. */
+/* Used by the decoders: sort and validate; records a message and returns `code` if invalid. */
 int xw_acl_finish(struct xw_acl *acl, int code, const char *what, struct xw_diag *diag);
 
 #endif

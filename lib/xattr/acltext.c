@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SCHILY.acl text to entries and back. The grammar in acl.h is the union of what star, GNU tar
- * (libacl) and libarchive write; anything outside it is refused whole, since half an ACL grants
- * what its author did not.
+ * SCHILY.acl text to entries and back. The grammar in acl.h is the union of the formats of star,
+ * GNU tar (libacl) and libarchive. Any other text is refused as a whole: a partial ACL could grant
+ * more than the complete one.
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ static unsigned split(struct word entry, struct word f[5])
 	}
 }
 
-/* All digits, and an id: 1; all digits but too large: -1; not a number: 0. */
+/* 1: a valid id; -1: a number, but too large; 0: not a number. */
 static int number(struct word w, uint32_t *id)
 {
 	uint64_t v = 0;
@@ -199,7 +199,7 @@ static int parse_entry(const struct parser *ps, struct word entry, struct xw_acl
 	return resolve(ps, entry, f[1], group, &e->id);
 }
 
-/* The text of the next entry without comment and spaces; false at the end. */
+/* Get the text of the next entry without comment and spaces; false at the end. */
 static bool next_entry(struct word *text, struct word *entry)
 {
 	const char *hash;

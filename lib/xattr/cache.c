@@ -2,25 +2,23 @@
 /*
  * Hash table and reclaim list, in parts.
  *
- * The key chooses one of up to 64 parts. Each has a lock, and under it the chains of its keys, its
- * entries and their list for reclaim: so whatever a call does needs one lock, and calls for other
- * keys seldom want the same. Invariants:
+ * The key selects one of up to 64 parts. Each part has a lock that protects the chains of its keys,
+ * its entries and their reclaim list, so every call needs one lock, and calls for different keys
+ * seldom need the same one. Invariants:
  *
- *  1. An entry is in a chain and in the list, or free; which one changes under the lock.
- *  2. The list is in insertion order but for entries that were spared. Use does not move an
- *     entry: it sets `referenced`, and reclaim, meeting that, clears it and moves the entry
- *     itself.
- *  3. No lock is held while match runs: values are copied out in batches and offered one by one.
- *  4. The head of a chain has a bit for the key of each entry in it, and may have those of former
- *     ones until the chain is empty. It may be read without the lock, to see that a key is not
- *     there: a call that does not see an insertion of the same moment might have come before it.
+ *  1. An entry is either in a chain and in the list, or free; this changes only under the lock.
+ *  2. The list is in insertion order except for spared entries. A use does not move an entry, it
+ *     only sets `referenced`; reclaim clears that bit and moves the entry to the end.
+ *  3. No lock is held while match runs: values are copied in batches and passed one by one.
+ *  4. The head of a chain has a bit for the key of each entry of the chain, and may keep the bits
+ *     of former entries until the chain is empty. The head may be read without the lock to see that
+ *     a key is missing: missing a concurrent insertion is as if the call had come earlier.
  *
- * Bounds: a part has at most its share of 16 entries a bucket after every call. In build mode
- * there is one part, so that the bound is exact and what is evicted depends on nothing but the
- * calls.
+ * Bounds: a part has at most its share of 16 entries per bucket after every call. In build mode
+ * there is one part, so the bound is exact and evictions are deterministic.
  *
- * Entries of a part are an array, with indexes for pointers: half the memory, which is what a
- * look-up waits for, and no allocation for each one.
+ * The entries of a part are an array and refer to each other by indexes: this halves the memory,
+ * whose latency dominates a lookup, and needs no allocation per entry.
  */
 #include "config.h"
 
@@ -37,17 +35,20 @@
 #define OFFER_BATCH 16u
 #define MAX_PARTS 64u
 
-/* Entry 0 is the head of the list: next is the oldest. As a chain's entry: there is none. */
+/*
+ * Entry 0 is the head of the list, and its next is the oldest entry. In a chain, index 0 is the
+ * end.
+ */
 struct centry {
 	uint64_t key, value;
-	uint32_t chain; /* or the next free one */
+	uint32_t chain; /* next entry of the chain, or next free entry */
 	uint32_t prev, next;
 	bool referenced, reusable;
 };
 
-static_assert(sizeof(struct centry) <= 32, "two entries in a line of 64 bytes");
+static_assert(sizeof(struct centry) <= 32, "two entries per cache line");
 
-/* The first entry; in the high half the bits of keys. */
+/* Low half: the first entry; high half: the bits of keys. */
 typedef _Atomic uint64_t chain_head;
 
 struct part {
@@ -56,13 +57,13 @@ struct part {
 	XW_VEC(struct centry) e;
 	uint32_t first_free;
 	uint64_t entries, peak, inserts, reclaimed, second_chances;
-	atomic_ullong lookups, hits; /* also of those that took no lock */
+	atomic_ullong lookups, hits; /* also counted without the lock */
 };
 
 struct xw_cache {
 	struct part *parts;
 	chain_head *chains; /* of all parts */
-	uint32_t n_parts, n_chains; /* the latter of each part; both powers of two */
+	uint32_t n_parts, n_chains; /* number of parts, and of chains per part; powers of two */
 	uint64_t part_max; /* entries in a part */
 };
 
@@ -84,7 +85,7 @@ static void list_del(struct part *p, uint32_t i)
 	e[e[i].next].prev = e[i].prev;
 }
 
-/* Keys may be weak: multiply, and use the bits that depend on all others. */
+/* Keys may be weak: multiply, and use the high bits, which depend on all others. */
 static uint64_t spread(uint64_t key)
 {
 	return key * 0x9E3779B97F4A7C15u;
@@ -95,7 +96,7 @@ static struct part *part_of(const struct xw_cache *c, uint64_t key)
 	return &c->parts[(spread(key) >> 58) & (c->n_parts - 1)];
 }
 
-/* By the bits below those of part_of(), 28 at most. */
+/* Uses at most the 28 bits below those of part_of(). */
 static chain_head *chain_of(const struct xw_cache *c, const struct part *p, uint64_t key)
 {
 	return &p->chains[(spread(key) >> 30) & (c->n_chains - 1)];
@@ -106,7 +107,7 @@ static uint32_t first(const chain_head *chain)
 	return (uint32_t)atomic_load_explicit(chain, memory_order_relaxed);
 }
 
-/* By bits that neither part nor chain depends on. */
+/* Uses bits that neither part_of() nor chain_of() uses. */
 static uint64_t bit_of(uint64_t key)
 {
 	return UINT64_C(1) << (32 + ((spread(key) >> 25) & 31));
@@ -142,7 +143,7 @@ static void chain_del(const struct xw_cache *c, struct part *p, uint32_t i)
 	e[at].chain = e[i].chain;
 }
 
-/* 0: there is none */
+/* Returns the index of the entry, or 0. */
 static uint32_t chain_find(const struct xw_cache *c, const struct part *p, uint64_t key,
 			   uint64_t value)
 {
@@ -155,7 +156,7 @@ static uint32_t chain_find(const struct xw_cache *c, const struct part *p, uint6
 	return i;
 }
 
-/* Out of chain and list. */
+/* Remove an entry from chain and list and free it. */
 static void drop(const struct xw_cache *c, struct part *p, uint32_t i)
 {
 	chain_del(c, p, i);
@@ -165,7 +166,7 @@ static void drop(const struct xw_cache *c, struct part *p, uint32_t i)
 	p->entries--;
 }
 
-/* Evict entries, oldest unreferenced first: each is spared at most once. */
+/* Evict entries, the oldest unreferenced first. */
 static void reclaim(const struct xw_cache *c, struct part *p)
 {
 	while (p->entries > c->part_max) {
@@ -183,7 +184,7 @@ static void reclaim(const struct xw_cache *c, struct part *p)
 	}
 }
 
-/* Of `parts`, each with entry 0; what fails is freed by xw_cache_free(). */
+/* Initialize all parts, each with entry 0; after a failure, xw_cache_free() releases them. */
 static int make_parts(struct xw_cache *c)
 {
 	if (posix_memalign((void **)&c->parts, 64, c->n_parts * sizeof(*c->parts))) {
@@ -235,7 +236,7 @@ void xw_cache_free(struct xw_cache *c)
 	free(c);
 }
 
-/* An entry that is in neither chain nor list; 0: out of memory. */
+/* Get a free entry; 0: out of memory. */
 static uint32_t take_entry(struct part *p)
 {
 	const uint32_t i = p->first_free;
@@ -281,8 +282,8 @@ int xw_cache_insert(struct xw_cache *c, uint64_t key, uint64_t value, bool reusa
 }
 
 /*
- * Collect up to OFFER_BATCH reusable values under key, skipping the first `skip`; *unused: one of
- * them has not been marked referenced.
+ * Collect up to OFFER_BATCH reusable values under key, skipping the first `skip`. *unused is set if
+ * one of them is not marked referenced.
  */
 static unsigned collect(struct part *p, const chain_head *chain, uint64_t key, uint64_t skip,
 			uint64_t *values, bool *unused)
@@ -304,7 +305,7 @@ static unsigned collect(struct part *p, const chain_head *chain, uint64_t key, u
 	return n;
 }
 
-/* Mark it referenced. Returns whether it was found: it may have been evicted during match. */
+/* Mark the value referenced; false if it was not found (it may have been evicted during match). */
 static bool mark(struct xw_cache *c, struct part *p, uint64_t key, uint64_t value)
 {
 	uint32_t i;

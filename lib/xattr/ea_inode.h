@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values in inodes of their own (feature ea_inode), as Linux 6.18 makes them and e2fsck 1.47
- * checks them (observed).
+ * Attribute values in EA inodes (feature ea_inode), as Linux 6.18 creates and e2fsck 1.47 checks
+ * them (observed).
  *
- * The EA inode: mode 0100600, links 1, EA_INODE_FL and EXTENTS_FL, size and data the value; uid and
- * gid of the first owner, project 0; no xattrs of its own, in no directory; its blocks are plain
- * data blocks.
+ * The EA inode: mode 0100600, links 1, EA_INODE_FL and EXTENTS_FL, the value as its contents; uid
+ * and gid of the first owner, project 0; no xattrs, no directory entry; its blocks are data blocks.
  *
  *   i_atime     seconds = value hash (xw_xattr_value_hash) as an unsigned number, nanoseconds 0
  *   i_ctime     seconds = high half of the reference count, nanoseconds 0
  *   i_version   low half of the reference count
- *   i_mtime     and crtime: when it was made
+ *   i_mtime     creation time, also in i_crtime
  *
  * References: one for each entry in an inode's own area and one for each entry in an xattr *block*,
  * however many inodes share that block.
  *
- * The entry: value_inum its number, value_offs 0, value_size the length; e_hash over the name and
- * the value hash (also in the inode, where entries with a value beside them have 0).
+ * The entry: value_inum is the number of the EA inode, value_offs 0, value_size the length; e_hash
+ * covers the name and the value hash (also in the inode, where other entries have e_hash 0).
  *
- * The owner: i_blocks includes the value's size rounded up to clusters, once for each entry, also
- * for an entry in a shared block: it is charged to each owner.
+ * The owner: i_blocks includes the value's size rounded up to clusters, once for each entry. An
+ * entry in a shared block is charged to each owner.
  *
- * Equal values share an inode, whatever their names.
+ * Equal values share an EA inode, whatever their names.
  */
 #ifndef XW_XATTR_EA_INODE_H
 #define XW_XATTR_EA_INODE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Areas: encoding a placed set, and decoding one from disk.
+ * Encoding of a placed set into xattr areas, and decoding of areas into a set.
  *
  * Entries are stored in set order from the front, values in the same order from the end downwards,
- * each padded to 4 bytes with zeros; an empty value has offset 0. Linux writes e_hash 0 for values
- * in the inode and so do we; it requires the order only in blocks.
+ * each padded to 4 bytes with zeros; an empty value has offset 0. As in Linux, e_hash is 0 for
+ * values in the inode. Linux requires the order only in blocks.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
-static_assert(XW_XATTR_IHDR == 4 && XW_XATTR_BHDR == 32, "XW_XATTR_*_OFFS repeat these");
+static_assert(XW_XATTR_IHDR == 4 && XW_XATTR_BHDR == 32, "XW_XATTR_*_OFFS use these values");
 
 static void put_magic(uint8_t *p)
 {
@@ -28,7 +28,7 @@ struct writer {
 	size_t front, end;
 };
 
-/* hash: to be stored in the entry. */
+/* Append an entry with this e_hash, and its value unless that is in an EA inode. */
 static void write_entry(struct writer *w, const struct xw_xattr *x,
 			const struct xw_xattr_slot *slot, uint32_t hash)
 {
@@ -80,7 +80,7 @@ bool xw_xattr_encode_block(const struct xw_xattr_set *s, const struct xw_xattr_s
 {
 	struct writer w = {out, 0, XW_XATTR_BHDR, block_size};
 	struct xw_xattr_bhdr h = {.refcount = 1, .blocks = 1};
-	/* no block can hold more entries: the shortest has 16 bytes */
+	/* the maximum number of entries of a block, of at least 16 bytes each */
 	uint32_t hashes[65536 / XW_XATTR_ENTRY], n = 0;
 
 	for (size_t i = 0; i < s->a.n; i++) {
@@ -175,7 +175,7 @@ int xw_xattr_map_inums(void *area, size_t size, size_t entries_off, size_t value
 		if (!next || !e.value_inum)
 			continue;
 		memcpy(name, e.name, e.name_len);
-		e.name = name; /* encoding writes it to the same place */
+		e.name = name; /* a copy, since encoding overwrites the name */
 		e.value_inum = map(arg, e.value_inum);
 		xw_xattr_entry_encode(area, off, &e);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The key of a set is a hash over its attributes in order; `raw`, the concatenated attributes,
- * decides equality. EA values are distinguished likewise. All memory of placed sets and values is
- * in one arena, so tree nodes may point into it.
+ * Sets are found by a hash over their attributes in order and compared by `raw`, the concatenated
+ * attributes; EA values likewise. Placed sets and values are allocated in one arena and live as
+ * long as the interner, so tree nodes may point to them.
  */
 #include "config.h"
 
@@ -195,7 +195,7 @@ static bool same_set(const void *arg, uint64_t value)
 
 	if (placed->raw_len != w->raw_len)
 		return false;
-	/* equal heads keep both in step: no attribute is compared past raw_len */
+	/* Comparing the head first, with both lengths, keeps the comparison within raw_len. */
 	for (size_t i = 0; i < w->set->a.n; i++) {
 		const struct xw_xattr *x = &w->set->a.v[i];
 		uint8_t head[RAW_HEAD];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The front of a build's xattrs: a set is placed and encoded once, and every later file with the
- * same set gets the same object. Real trees carry a few dozen labels over a million files.
+ * Interned xattr sets of a build: a set is placed and encoded once, and every later file with the
+ * same set gets the same object. Real trees have a few dozen labels in a million files.
  *
- * How import uses it, for each inode:
+ * Use by import, for each inode:
  *
  *	xw_xattr_set_clear(&set);
  *	xw_xattr_set_put(&set, ...);                   each; XW_ERR_UNSUPPORTED: warn, drop
@@ -12,21 +12,20 @@
  *	if (node->xattrs && node->xattrs->block.bytes)
  *		xw_share_get_packed(share, &node->xattrs->block, &node->xblock);
  *
- * and when a later entry replaces the node: xw_share_put(share, node->xblock). The sharer must be
- * freed before the interner (blocks keep pointing at the interner's bytes).
+ * When a later entry replaces the node: xw_share_put(share, node->xblock). The sharer must be freed
+ * before the interner, since its blocks refer to bytes of the interner.
  *
- * How the encoders use it: the inode's area behind the extra fields begins with ibody (ibody_len
- * bytes, the rest zero), i_file_acl is xblock's number, and i_blocks counts the block and
- * ea_clusters. Values in EA inodes have ids 1 .. xw_xintern_ea_count, and the encoded entries carry
- * the id where the inode number belongs: where n_ea is not 0, run xw_xattr_map_inums(area, size,
- * XW_XATTR_IBODY_OFFS, ...) over the in-inode area, and over each live block with
- * XW_XATTR_BLOCK_OFFS, once to count references (ea_inode.h) and once to put the numbers in. Ids
- * that nothing refers to in the end are not built.
+ * Use by the encoders: the inode's area after the extra fields starts with ibody (ibody_len bytes,
+ * the rest zero), i_file_acl is xblock's number, and i_blocks counts the block and ea_clusters.
+ * Values in EA inodes have ids 1 .. xw_xintern_ea_count, and encoded entries have the id in place
+ * of the inode number: if n_ea is not 0, run xw_xattr_map_inums(area, size, XW_XATTR_IBODY_OFFS,
+ * ...) over the in-inode area, and over each referenced block with XW_XATTR_BLOCK_OFFS, once to
+ * count references (ea_inode.h) and once to store the numbers. Unreferenced ids get no inode.
  *
- * Lookup is exact, not bounded as the sharer's cache is: a placed set stays in memory for its tree
- * nodes anyway, and one that was forgotten would cost twenty times what its table slot does each
- * time it comes again (measured: 50,000 sets over 755,000 files, 292 MB and 2.4 s with the cache).
- * Not thread-safe: a build has one thread that decides order.
+ * The lookup is exact, unlike the bounded cache of the sharer: tree nodes keep placed sets in
+ * memory anyway, and to encode an evicted set again would cost twenty times as much memory as its
+ * table slot (measured: 50,000 sets over 755,000 files, 292 MB and 2.4 s with a cache). Not
+ * thread-safe: the order of calls determines the image.
  */
 #ifndef XW_XATTR_INTERN_H
 #define XW_XATTR_INTERN_H
@@ -72,12 +71,12 @@ struct xw_xintern_stats {
 int xw_xintern_new(const struct xw_xintern_opts *opts, struct xw_xintern **out);
 void xw_xintern_free(struct xw_xintern *x);
 /*
- * *out: the placed set, NULL for an empty one. XW_ERR_LIMIT: it does not fit (xw_xattr_layout);
- * XW_ERR_NOMEM.
+ * *out: the placed set, NULL for an empty set. XW_ERR_LIMIT: the set does not fit, see
+ * xw_xattr_layout(); XW_ERR_NOMEM.
  */
 int xw_xintern_get(struct xw_xintern *x, const struct xw_xattr_set *set, struct xw_diag *diag,
 		   const struct xw_xplaced **out);
-/* Add the attributes of a placed set to *set (which keeps its others). XW_ERR_NOMEM. */
+/* Add the attributes of a placed set to *set. XW_ERR_NOMEM. */
 int xw_xintern_unpack(const struct xw_xplaced *placed, struct xw_xattr_set *set,
 		      struct xw_diag *diag);
 /* Number of values in EA inodes, with ids 1 .. count in order of first use. */

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placement: which attribute goes into the inode, which into the block.
+ * Placement of attributes in the inode or in the block.
  *
- * Room in the inode is private to a file, a block is shared by all files with the same block
- * content. So a block should hold what many files have in common and nothing that differs from
- * file to file: one odd value in it multiplies the number of blocks. The rule, in order:
+ * Space in the inode is private to a file; a block is shared by all files with the same block
+ * contents. So the block should hold the attributes that many files have in common: a single value
+ * that is specific to a file prevents sharing. The rules, in order:
  *
- *  1. Everything fits in the inode: there it goes, and no block is needed.
- *  2. Else the inode is filled with the attributes that are most likely a file's own: by class
- *     (classes[] below: user.*, integrity signatures, ... labels and ACLs last), within a class
- *     longer values first (more bytes, more ways to differ), then in set order; each that still
- *     fits is taken. With 96 bytes behind a 256-byte inode this puts a comment in and leaves the
- *     SELinux label (50 of them) out, and puts the label in where an ACL (20 of them) is too
- *     large for the inode: 20 blocks, not 1,000.
- *  3. If the rest is too much for a block: the choice that leaves the least outside (exact, by
- *     dynamic programming).
- *  4. If that is too much as well and there is ea_inode: the fewest values, longest first, go to
- *     inodes of their own and 1-3 place what is left. Linux keeps some of the block in reserve
- *     and does this earlier; it reads either.
+ *  1. If everything fits in the inode, no block is used.
+ *  2. Else the inode is filled with the attributes that are most likely specific to the file: by
+ *     class (classes[] below: integrity signatures, user.*, ..., labels and ACLs last), within a
+ *     class longer values first (more bytes, more ways to differ), then in set order; each
+ *     attribute that still fits is placed in the inode. With 96 bytes in a 256-byte inode, a
+ *     comment is placed in the inode and the SELinux label (50 different ones) in the block; if the
+ *     ACL (20 different ones) is too large for the inode, the label is in the inode: 20 blocks, not
+ *     1,000.
+ *  3. If the rest does not fit in a block: the subset that fills the inode best (exact, by dynamic
+ *     programming).
+ *  4. If that does not fit either, with ea_inode: the minimum number of values, longest first, are
+ *     stored in EA inodes, and rules 1-3 place the rest. Linux keeps some space of the block in
+ *     reserve and uses EA inodes earlier; it reads both.
  *
  * Sizes are counted in units of 4 bytes, the alignment of entries and values. Both areas end
  * their entries with a zero word.
@@ -35,7 +36,7 @@
 #define UNIT 4u
 #define TERMINATOR 4u
 
-/* Data about an attribute used for placement. */
+/* The properties of an attribute that determine its placement. */
 struct item {
 	uint32_t i; /* index in the set */
 	uint32_t entry; /* size of the entry in units */
@@ -53,7 +54,7 @@ struct job {
 	uint64_t missing; /* units that did not fit in the last attempt */
 };
 
-/* Names that differ from the class of their index; see rule 2. */
+/* Classes by name index, with exceptions by name; see rule 2. */
 static const struct {
 	uint8_t index, class;
 	const char *name; /* NULL: all others */
@@ -138,9 +139,9 @@ static bool place_greedy(struct job *j)
 }
 
 /*
- * Rule 3: the subset with the largest sum that fits the inode. last[u] is 1 + the first item with
- * which the sum u was reached, 0 if it was not: walking back from the best sum gives the subset,
- * since earlier items reach the remainder.
+ * Rule 3: the subset with the largest sum that fits in the inode. last[u] is 1 + the first item
+ * with which the sum u can be reached, or 0. The subset follows by going back from the best sum,
+ * since the remainder is reached by earlier items.
  */
 static int place_exact(struct job *j, bool *fits)
 {

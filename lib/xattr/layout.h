@@ -25,30 +25,29 @@ struct xw_xattr_span {
 
 /*
  * Fill slots[0 .. s->a.n). ibody: bytes between the inode's extra fields and its end (0: none).
- * XW_ERR_LIMIT: the set does not fit (the message tells by how much); XW_ERR_NOMEM; XW_ERR_STATE: a
- * decoded value is still in its EA inode (read it and put it first).
+ * XW_ERR_LIMIT: the set does not fit (the message says by how much); XW_ERR_NOMEM; XW_ERR_STATE: a
+ * decoded value was not yet read from its EA inode.
  */
 int xw_xattr_layout(const struct xw_xattr_set *s, uint32_t ibody, uint32_t block_size,
 		    bool ea_inode, struct xw_xattr_slot *slots, struct xw_diag *diag);
 /*
  * Encode the in-inode area (header, entries, values) into ibody bytes at out, zero-filled. Returns
- * its length up to the last non-zero byte, 0 when no attribute is in the inode. The rest of the
- * area is zero.
+ * its length up to the last non-zero byte, 0 if no attribute is in the inode.
  */
 uint32_t xw_xattr_encode_ibody(const struct xw_xattr_set *s, const struct xw_xattr_slot *slots,
 			       uint32_t ibody, uint8_t *out);
 /*
- * Encode the block: refcount 1, hash set, checksum 0 (it depends on the block number). False, and
- * nothing is written, when no attribute is in the block.
+ * Encode the block: refcount 1, hash set, checksum 0 (it depends on the block number). If no
+ * attribute is in the block: false, and nothing is written.
  */
 bool xw_xattr_encode_block(const struct xw_xattr_set *s, const struct xw_xattr_slot *slots,
 			   uint32_t block_size, uint8_t *out, struct xw_xattr_span *span);
 
 /*
- * Add the entries of an area (in-inode or block) to a set, ACLs in ext4's encoding. An existing
- * attribute is kept: decode the inode's area first, since Linux searches it first. Values in EA
- * inodes are not read (value_inum). XW_ERR_CORRUPT when an entry or value leaves the area; earlier
- * entries stay in the set.
+ * Add the entries of an area (in-inode or block) to a set, ACLs in ext4's encoding. Attributes that
+ * are already in the set are kept, so decode the inode's area first, which Linux searches first.
+ * Values in EA inodes are not read (value_inum is set). XW_ERR_CORRUPT if an entry or value leaves
+ * the area; earlier entries stay in the set.
  */
 int xw_xattr_decode(const void *area, size_t size, size_t entries_off, size_t value_base,
 		    struct xw_xattr_set *out, struct xw_diag *diag);
@@ -62,9 +61,9 @@ int xw_xattr_decode_block(const void *block, uint32_t block_size, struct xw_xatt
 			  struct xw_diag *diag);
 
 /*
- * Call map(arg, inum) for every entry with a value_inum and store the result in its place: to count
- * references, and to convert the interner's ids to inode numbers (no hash covers the number).
- * entries_off, value_base as above. XW_ERR_CORRUPT.
+ * Replace value_inum of every entry that has one by map(arg, value_inum): to count references, and
+ * to convert the interner's ids to inode numbers (no hash covers the number). entries_off,
+ * value_base as above. XW_ERR_CORRUPT.
  */
 int xw_xattr_map_inums(void *area, size_t size, size_t entries_off, size_t value_base,
 		       xw_ino (*map)(void *arg, xw_ino inum), void *arg);

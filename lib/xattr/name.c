@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Name indexes: ext4 stores a byte for the prefix. Three indexes represent one whole name; the
- * order below ensures that a whole name is found before the prefix with which it starts.
+ * Name indexes: ext4 stores a byte for the prefix of a name. Three indexes represent a whole name;
+ * these precede their prefix "system." in the table.
  */
 #include "config.h"
 

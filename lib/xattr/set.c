@@ -2,10 +2,10 @@
 /*
  * A sorted array of attributes over one byte buffer.
  *
- * Insertion keeps the order (a binary search and a move), so a hostile archive with thousands of
- * attributes on one file costs moves of a few KiB, not a quadratic search. Pointers refer to
- * `bytes` and are adjusted when that grows. Bytes of replaced values remain until the buffer would
- * have to grow: then the live ones are packed first.
+ * Insertion keeps the order (a binary search and a memmove of a few KiB), so thousands of
+ * attributes of one file, in a hostile archive, need no quadratic search. Pointers refer to `bytes`
+ * and are adjusted when it is reallocated. Bytes of replaced values remain until the buffer has to
+ * grow, when live bytes are copied to a new one.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ int xw_xattr_compare(uint8_t index_a, const char *name_a, size_t len_a, uint8_t 
 	return len_a ? memcmp(name_a, name_b, len_a) : 0;
 }
 
-/* The position of (index, name), or where it belongs; *found tells which. */
+/* The position of (index, name) if *found, else where to insert it. */
 static size_t position(const struct xw_xattr_set *s, uint8_t index, const char *name,
 		       size_t name_len, bool *found)
 {
@@ -90,7 +90,7 @@ static size_t live_bytes(const struct xw_xattr_set *s)
 	return n;
 }
 
-/* Replace the buffer by one of `cap` bytes that starts with the live bytes. */
+/* Copy the live bytes to a new buffer of `cap` bytes. */
 static int rebuild(struct xw_xattr_set *s, size_t cap)
 {
 	uint8_t *fresh = malloc(cap);
@@ -119,7 +119,7 @@ static int rebuild(struct xw_xattr_set *s, size_t cap)
 	return 0;
 }
 
-/* Room for `more` bytes such that pointers returned afterwards stay valid. */
+/* Make room for `more` bytes, which append() then adds without moving the buffer. */
 static int make_room(struct xw_xattr_set *s, size_t more)
 {
 	size_t live;
@@ -145,7 +145,7 @@ static int check_limits(const struct xw_xattr_set *s, uint8_t index, const char 
 {
 	int shown = (int)XW_MIN(name_len, 60u);
 
-	/* it would be indistinguishable from the end of the entries */
+	/* ext4 could not distinguish such an entry from the end of the entries. */
 	if (index == 0 && name_len == 0)
 		return xw_fail(diag, XW_ERR_INPUT, "extended attribute without any name");
 	if (name_len > XW_XATTR_NAME_MAX)
@@ -173,10 +173,7 @@ static int put(struct xw_xattr_set *s, const struct xw_xattr *x, bool has_value,
 	size_t i;
 
 	i = position(s, x->index, x->name, x->name_len, &found);
-	/*
-	 * from here on a name inside the set may be overwritten: it is not used if the entry was
-	 * found
-	 */
+	/* This may move the buffer: x->name is invalid afterwards if it is a name in the set. */
 	if (xw_vec_reserve(&s->a, s->a.n + 1) || make_room(s, need))
 		return xw_fail_nomem(diag, "extended attributes");
 	slot = &s->a.v[i];
@@ -218,7 +215,7 @@ int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *nam
 	return put(s, &x, false, diag);
 }
 
-/* Empty and minimal ACLs mean no ACL. */
+/* An empty or minimal ACL is not stored; it removes an existing one. */
 static int put_acl(struct xw_xattr_set *s, bool is_default, const struct xw_acl *acl,
 		   struct xw_diag *diag)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xattr sets: what an inode carries, before it is decided where each value lives. Names come in
- * with their prefix ("user.", "system.posix_acl_access", ...) and are split into name index and
- * rest; ACLs come in as text or as the raw system.posix_acl_* value and are kept in ext4's own
- * encoding.
+ * xattr sets: the attributes of an inode, independent of their placement. Full names ("user.x",
+ * "system.posix_acl_access", ...) are split into name index and rest; ACLs are added as text or as
+ * the value of system.posix_acl_* and stored in ext4's encoding.
  *
- * A set is always sorted and holds each (index, name) once. Zero-initialised is an empty set. Not
+ * A set is always sorted and has each (index, name) once. Zero-initialized: an empty set. Not
  * thread-safe.
  */
 #ifndef XW_XATTR_SET_H
@@ -25,14 +24,14 @@ struct xw_xattr {
 	uint8_t index; /* XW_XI_* */
 	uint8_t name_len;
 	uint32_t value_len;
-	xw_ino value_inum; /* decoded entries whose value lives in an EA inode; else 0 */
+	xw_ino value_inum; /* EA inode of a decoded entry; else 0 */
 	const char *name; /* owned by the set; not terminated */
 	const uint8_t *value; /* owned by the set; NULL with value_inum */
 };
 
 struct xw_xattr_set {
-	XW_VEC(struct xw_xattr)
-	a; /* sorted by (index, name_len, name): the order ext4 keeps in blocks */
+	/* sorted by (index, name_len, name), the order in blocks */
+	XW_VEC(struct xw_xattr) a;
 	XW_VEC(uint8_t) bytes; /* internal storage; the pointers above are adjusted with it */
 };
 
@@ -41,62 +40,62 @@ void xw_xattr_set_clear(struct xw_xattr_set *s);
 void xw_xattr_set_free(struct xw_xattr_set *s);
 
 /*
- * Add or replace by full name (not terminated). system.posix_acl_access and _default take the
- * kernel's xattr encoding and are converted to ext4's; an access ACL that says no more than the
- * mode bits, and an ACL of no entries, are no ACL: what the set had under that name is removed.
- * Whether the inode may carry the attribute at all (no user.* or ACL on a symlink, default ACLs
- * on directories only) is the caller's to know.
+ * Add or replace by full name (not terminated). Values of system.posix_acl_access and _default are
+ * converted from the kernel's xattr encoding to ext4's. An access ACL that is equivalent to the
+ * mode bits, or an ACL without entries, removes the ACL from the set. The caller checks whether the
+ * inode may have the attribute at all (no user.* or ACL on a symlink, default ACLs on directories
+ * only).
  *
- * XW_ERR_UNSUPPORTED  ext4 has no name index for the prefix, or it is one that only the
- *                     filesystem itself writes (system.data): drop the attribute and warn
+ * XW_ERR_UNSUPPORTED  ext4 has no name index for the prefix, or only the filesystem itself writes
+ *                     the attribute (system.data): drop it and warn
  * XW_ERR_INPUT        empty name, NUL in the name, malformed ACL
  * XW_ERR_LIMIT        name, value or number of attributes beyond the limits above
  * XW_ERR_NOMEM
  *
- * The set is unchanged after a failure. Since a caller may go on after the first three, give it a
- * diag of its own.
+ * The set is unchanged after a failure. A caller that continues after the first three errors needs
+ * a separate diag.
  */
 int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, const void *value,
 		     size_t value_len, struct xw_diag *diag);
 /*
  * As put of system.posix_acl_access (is_default: _default), from SCHILY.acl text
- * ("user::rwx,user:1000:r--,mask::r--"; acl.h has the grammar). names resolves user and group
- * names; NULL: names without a number are XW_ERR_INPUT. Where an archive has both text and raw
- * value, the text is authoritative: put it last.
+ * ("user::rwx,user:1000:r--,mask::r--"; the grammar is in acl.h). names resolves user and group
+ * names; NULL: names without a number are XW_ERR_INPUT. If an archive has both text and raw value,
+ * the text is authoritative: put it last.
  */
 int xw_xattr_set_put_acl_text(struct xw_xattr_set *s, bool is_default, const char *text, size_t len,
 			      const struct xw_acl_names *names, struct xw_diag *diag);
 /*
- * Add or replace in the on-disk form, without interpretation. name may be that of the attribute in
- * the set to be replaced; value must not be inside the set. XW_ERR_LIMIT, XW_ERR_NOMEM,
- * XW_ERR_INPUT for index 0 with an empty name, which ext4 cannot store.
+ * Add or replace in the on-disk form, without interpretation. name may point to the name of the
+ * replaced attribute; value must not point into the set. XW_ERR_LIMIT, XW_ERR_NOMEM, XW_ERR_INPUT
+ * for index 0 with an empty name, which ext4 cannot store.
  */
 int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			 const void *value, size_t value_len, struct xw_diag *diag);
 /*
- * Add or replace an entry whose value is in an EA inode; value is NULL until it is read and put
- * with put_raw.
+ * Add or replace an entry whose value is in an EA inode; value is NULL until the caller reads it
+ * and calls xw_xattr_set_put_raw().
  */
 int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			  xw_ino inum, uint32_t value_len, struct xw_diag *diag);
-/* NULL when absent; valid until the set changes. */
+/* NULL if missing; valid until the set changes. */
 const struct xw_xattr *xw_xattr_set_find(const struct xw_xattr_set *s, uint8_t index,
 					 const char *name, size_t name_len);
-/* Returns whether it was found. */
+/* Returns whether the attribute was found. */
 bool xw_xattr_set_remove(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len);
 
 /* <0, 0, >0 in ext4's order (index, name_len, bytes of the name). */
 int xw_xattr_compare(uint8_t index_a, const char *name_a, size_t len_a, uint8_t index_b,
 		     const char *name_b, size_t len_b);
 /*
- * Split a full name: index and the offset of the rest (the whole length for indexes that represent
- * one name). XW_ERR_UNSUPPORTED when ext4 has no index for it, XW_ERR_INPUT when nothing follows a
- * prefix that requires a rest.
+ * Split a full name into index and offset of the rest (the whole length for an index that
+ * represents a single name). XW_ERR_UNSUPPORTED: ext4 has no index for the name; XW_ERR_INPUT:
+ * nothing follows the prefix.
  */
 int xw_xattr_split_name(const char *full_name, size_t len, uint8_t *index, size_t *rest);
 /*
- * Full name with prefix of a (index, name) into buf of XW_XATTR_FULL_NAME_MAX bytes, terminated;
- * its length. 0 for unknown indexes.
+ * Write the full name of (index, name) to buf of XW_XATTR_FULL_NAME_MAX bytes, terminated. Returns
+ * its length, 0 for unknown indexes.
  */
 size_t xw_xattr_full_name(uint8_t index, const char *name, size_t name_len, char *buf);
 

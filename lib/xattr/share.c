@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks live in an arena until the sharer is freed, so the cache may hold their addresses and
- * evict them as it likes: an evicted block is only no longer found, and its next user begins a
- * new one.
+ * Blocks are allocated in an arena until the sharer is freed; the cache holds their addresses.
+ * After an eviction the block is no longer found, and the next file with its contents gets a new
+ * block.
  *
- * A reference is taken inside the cache's match callback by compare-and-swap, so two threads
- * cannot both take the 1024th. Whoever takes it makes the entry not reusable, whoever drops it
- * makes it reusable again; if two threads do both at once, the flag may end up either way, which
- * costs a shared block or a look in vain but no correctness.
+ * The match callback of the cache takes the reference by compare-and-swap, so two threads cannot
+ * both take the 1024th. The thread that takes it clears the reusable flag of the entry, and the
+ * thread that drops it sets the flag again. If both happen at once, the flag may have either value,
+ * which costs a shared block or a failed match, but no correctness.
  */
 #include "config.h"
 
@@ -120,7 +120,7 @@ static int begin(struct xw_share *s, const struct xw_share_content *content,
 	return xw_cache_insert(s->cache, content->key, (uintptr_t)b, true);
 }
 
-/* Take a reference on an existing block, by hint or cache. */
+/* Get a reference to an existing block, by hint or cache. */
 static bool find(struct xw_share *s, struct want *w, struct xw_share_block **out)
 {
 	const uint64_t key = w->content->key;
@@ -129,7 +129,7 @@ static bool find(struct xw_share *s, struct want *w, struct xw_share_block **out
 
 	if (hint && *hint && take(w, (uintptr_t)*hint)) {
 		*out = *hint;
-		/* in use again: make it available to others; best effort if memory is short */
+		/* The block is in use again: put it back into the cache, best effort. */
 		if (!xw_cache_touch(s->cache, key, (uintptr_t)*hint))
 			xw_cache_insert(s->cache, key, (uintptr_t)*hint, true);
 		return true;

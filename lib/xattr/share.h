@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sharing of identical xattr blocks through the cache. Contents are held in memory once, without
- * their zero middle; a block takes at most 1024 references, then a fresh one is begun.
+ * Sharing of identical xattr blocks through the cache. Contents are in memory once, without the
+ * zeros in the middle. A block has at most 1024 references; further ones go to a new block.
  *
- * With XW_CACHE_BUILD and one calling thread the blocks and their order depend on nothing but the
- * calls. get_packed and put may be called from several threads at once; count, at, expand
- * when no such call is under way.
+ * With XW_CACHE_BUILD and one calling thread the blocks and their order are deterministic.
+ * get_packed and put may be called from several threads; count, at and expand only while no thread
+ * does so.
  */
 #ifndef XW_XATTR_SHARE_H
 #define XW_XATTR_SHARE_H
@@ -22,8 +22,8 @@ struct xw_share_content {
 	uint32_t head_len, tail_len;
 	bool stable; /* bytes outlive the sharer, which need not copy them */
 	/*
-	 * NULL, or where the sharer may store the block it returned last for this content, so that
-	 * it finds it again even if the cache has evicted it. For one thread and one sharer.
+	 * NULL, or a place where the sharer stores the last block returned for this content, to
+	 * find that block again even if the cache has evicted it. For one thread and one sharer.
 	 */
 	struct xw_share_block **hint;
 };
@@ -34,7 +34,7 @@ struct xw_share_block {
 	uint64_t key;
 	uint32_t head_len, tail_len;
 	uint32_t refcount; /* number of inodes that refer to it; 0: not written */
-	xw_blk blk; /* set by the placer: 0 until it is placed, or found in the image */
+	xw_blk blk; /* block number, set by the user of the sharer; 0: not yet placed */
 };
 
 int xw_share_new(uint32_t block_size, unsigned cache_flags, struct xw_share **out);
@@ -42,14 +42,14 @@ void xw_share_free(struct xw_share *s);
 /* Key of packed bytes. */
 uint64_t xw_share_key(const void *bytes, size_t len);
 /*
- * Take one reference on an identical block, or create one, for contents as produced by
- * xw_xattr_encode_block(). XW_ERR_NOMEM.
+ * Get a reference to a block with these contents, as produced by xw_xattr_encode_block(); creates
+ * the block if necessary. XW_ERR_NOMEM.
  */
 int xw_share_get_packed(struct xw_share *s, const struct xw_share_content *content,
 			struct xw_share_block **out);
 /*
- * Drop one reference (a replaced file). A block without references can be used again as long as the
- * cache contains it.
+ * Drop a reference (a replaced file). A block without references can be reused as long as the cache
+ * contains it.
  */
 void xw_share_put(struct xw_share *s, struct xw_share_block *b);
 /* All blocks created, in order; skip those with refcount 0. */
