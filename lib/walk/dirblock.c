@@ -6,9 +6,8 @@
  * 1. Each step advances `off` by at least 4: the walk terminates.
  * 2. Every item lies inside the area: name and name_len can be used without a check.
  *
- * Resynchronization: a pass from the end to the beginning records each offset from which plausible
- * entries reach the end of the area exactly. It is made once, on the first damaged rec_len, and
- * decodes each multiple of 4 once.
+ * Resynchronization: at the first damaged rec_len, one pass from the end to the beginning records
+ * each offset from which plausible entries reach the end of the area exactly.
  */
 #include "config.h"
 
@@ -32,7 +31,7 @@ static bool name_is_valid(const struct xw_dirblock *it, const char *name, uint32
 	return it->area.any_names || (!memchr(name, '\0', len) && !memchr(name, '/', len));
 }
 
-/* Is this a plausible entry apart from its rec_len? Its name lies inside the area. */
+/* Is this a plausible entry, except for its rec_len, with a name inside the area? */
 static bool is_plausible(const struct xw_dirblock *it, uint32_t off, const struct xw_dirent *e)
 {
 	if (e->ino > it->area.inodes_count || (it->area.filetype && e->ftype > XW_FT_LNK))
@@ -72,7 +71,7 @@ static uint32_t resynchronize(struct xw_dirblock *it, uint32_t from)
 	for (uint32_t off = (from + 3) & ~3u; off < it->end; off += 4)
 		if (tiles_from(it, off))
 			return off;
-	/* The end is damaged as well: a single entry in use is sufficient. */
+	/* If the end is damaged as well, a single entry in use is sufficient. */
 	for (uint32_t off = (from + 3) & ~3u; off < it->end; off += 4)
 		if (!xw_dirent_decode(it->area.data, it->end, off, &e) && e.ino &&
 		    is_plausible(it, off, &e))
@@ -120,7 +119,7 @@ static int check_tail(struct xw_dirblock *it, struct xw_dirblock_item *out)
 	return finding(out, XW_DIRBLOCK_CSUM, 0, 0);
 }
 
-/* The next removed entry in the slack of the last one. 0: none. */
+/* The next removed entry in the slack of the last entry. 0: none. */
 static int next_removed(struct xw_dirblock *it, struct xw_dirblock_item *out)
 {
 	while (it->slack + ENTRY_MIN <= it->slack_end) {
@@ -143,7 +142,7 @@ static int next_removed(struct xw_dirblock *it, struct xw_dirblock_item *out)
 	return 0;
 }
 
-/* rec_len is invalid. The entry is yielded if it is plausible otherwise. */
+/* Report an invalid rec_len; the entry is yielded with it if it is otherwise plausible. */
 static int damaged_entry(struct xw_dirblock *it, struct xw_dirblock_item *out)
 {
 	const uint32_t off = it->off, rec_len = out->e.rec_len;
@@ -160,7 +159,7 @@ static int damaged_entry(struct xw_dirblock *it, struct xw_dirblock_item *out)
 	return finding(out, XW_DIRBLOCK_REC_LEN, rec_len, it->off - off);
 }
 
-/* name_len exceeds rec_len, but undamaged entries follow at its end: the name is shortened. */
+/* If name_len exceeds rec_len, but undamaged entries follow at its end, shorten the name. */
 static bool shorten_name(struct xw_dirblock *it, struct xw_dirent *e, uint32_t off)
 {
 	const uint32_t left = it->end - off;

@@ -7,9 +7,9 @@
  *	while ((kind = xw_dirblock_next(&it, &item)) != 0)
  *		kind == 1: an entry; kind == 2: a finding, which may come with an entry
  *
- * After a damaged rec_len the walk continues at the first offset from which undamaged entries tile
- * the rest of the area, so that everything after the damage is salvaged. The damaged entry itself
- * is yielded when its number and name are plausible.
+ * After a damaged rec_len the walk continues at the first offset from which undamaged entries fill
+ * the rest of the area exactly, so all entries after the damage are salvaged. The damaged entry
+ * itself is yielded if its inode number and name are plausible.
  */
 #ifndef XW_WALK_DIRBLOCK_H
 #define XW_WALK_DIRBLOCK_H
@@ -21,7 +21,7 @@
 enum xw_dirblock_rule {
 	XW_DIRBLOCK_OK,
 	XW_DIRBLOCK_REC_LEN = 1, /* found: rec_len; the rest of the area is resynchronized */
-	XW_DIRBLOCK_NAME_LEN = 2, /* found: name_len, wanted: at most; rec_len is usable */
+	XW_DIRBLOCK_NAME_LEN = 2, /* found: name_len, wanted: its maximum; rec_len is usable */
 	XW_DIRBLOCK_INO = 3, /* found: inode number above the maximum */
 	XW_DIRBLOCK_NAME_EMPTY = 4, /* an entry in use without a name */
 	XW_DIRBLOCK_NAME_BYTES = 5, /* '/' or NUL in the name */
@@ -43,12 +43,12 @@ struct xw_dirblock_area {
 struct xw_dirblock_item {
 	struct xw_dirent e; /* name_len 0 and ino 0: the finding has no entry */
 	uint32_t off; /* offset in the area */
-	bool unused; /* ino 0: the entry only takes up space */
+	bool unused; /* ino 0 */
 	bool removed; /* found in slack */
-	bool salvaged; /* found after a damaged rec_len, or has one itself */
+	bool salvaged; /* has a damaged rec_len, or was found after one */
 	/* only for findings */
 	enum xw_dirblock_rule rule;
-	bool keep; /* the entry is usable nevertheless (its rec_len is not) */
+	bool keep; /* the entry is usable except for its rec_len */
 	uint64_t found, wanted;
 };
 
@@ -60,7 +60,7 @@ struct xw_dirblock {
 	uint32_t slack, slack_end; /* range to search for removed entries */
 	bool tail_said, csum_said, salvaging;
 	bool mapped; /* `tiles` is computed */
-	/* one bit for each multiple of 4: entries tile the area from there on */
+	/* one bit for each multiple of 4: entries fill the area exactly from there on */
 	uint8_t tiles[XW_DIRBLOCK_MAX / 32];
 };
 

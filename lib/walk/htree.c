@@ -48,7 +48,7 @@ void xw_htree_end(struct xw_htree *it)
 	it->nodes = it->seen = NULL;
 }
 
-/* Mark the block. True: it was marked already. */
+/* Mark the block; true if it was already marked. */
 static bool mark_seen(struct xw_htree *it, uint32_t lblk)
 {
 	const uint8_t bit = (uint8_t)(1u << lblk % 8);
@@ -146,7 +146,7 @@ static int entry_finding(const struct xw_htree_frame *f, struct xw_htree_item *o
 	return 2;
 }
 
-/* Order and range of entry f->next; each entry is checked once. 0: no finding. */
+/* Check order and range of entry f->next, once. 0: no finding. */
 static int check_entry(struct xw_htree *it, struct xw_htree_frame *f, const struct xw_dx_entry *e,
 		       struct xw_htree_item *out)
 {

@@ -22,7 +22,7 @@ enum xw_htree_rule {
 	XW_HTREE_ORDER = 7, /* entry: its hash is not above that of the previous entry */
 	XW_HTREE_RANGE = 8, /* entry: its hash is outside the range of its node */
 	XW_HTREE_LBLK = 9, /* found: child past the end of the directory, or block 0 */
-	XW_HTREE_TWICE = 10, /* lblk: referenced a second time */
+	XW_HTREE_TWICE = 10, /* lblk: a block with a second reference */
 	XW_HTREE_NO_NODE = 11, /* lblk: a leaf where a dx_node is expected */
 	XW_HTREE_CSUM = 12, /* lblk: checksum mismatch */
 	XW_HTREE_READ = 13, /* lblk: a hole, or unreadable; found: the error code, negated */
@@ -48,7 +48,7 @@ struct xw_htree_item {
 	bool leaf;
 	unsigned level; /* 0: dx_root */
 	unsigned entry; /* index in the parent; for a finding: index in the node */
-	/* Range of the hashes below: lower <= hash <= upper, ignoring bit 0. */
+	/* Range of hashes: lower <= hash <= upper, ignoring bit 0. */
 	uint32_t lower, upper;
 	/* only for findings */
 	enum xw_htree_rule rule;
@@ -74,10 +74,10 @@ struct xw_htree {
 	bool begun, broken;
 };
 
-/* XW_ERR_NOMEM. End it in any case. */
+/* XW_ERR_NOMEM; call xw_htree_end() even then. */
 int xw_htree_begin(struct xw_htree *it, const struct xw_htree_env *env);
 /*
- * 1: a node (yielded before its children) or leaf; 2: a finding; 0: end; negative: memory. The
+ * 1: a node (yielded before its children) or leaf; 2: a finding; 0: end; XW_ERR_NOMEM. The
  * caller checks with xw_htree_in_range() that the hashes of a leaf lie in its range.
  */
 int xw_htree_next(struct xw_htree *it, struct xw_htree_item *out);

@@ -2,8 +2,8 @@
 /*
  * The walk over the nodes of an itree; see the header.
  *
- * The level of the root is known only after it is read; its buffer is then swapped into place, so
- * that each level has one.
+ * The level of the root is known only after reading it; its buffer is then exchanged with that of
+ * its level, so that each level keeps one.
  */
 #include "config.h"
 
@@ -16,9 +16,9 @@
 
 enum state {
 	START, /* `child` is the root */
-	FOLLOW, /* take the next entry of the current node */
+	FOLLOW, /* go to the next entry of the current node */
 	READ, /* `child` was yielded: read it */
-	ENTER, /* it was read, and its findings were yielded */
+	ENTER, /* `child` was read and its findings were yielded: enter it */
 	OVER,
 };
 
@@ -65,7 +65,7 @@ static void queue_finding(struct xw_walk_itree *it, unsigned rule, int code, uns
 	f->left_out = left_out;
 }
 
-/* Can the block in `child` be a node at all? */
+/* Yield the block in `child` if it can be a node. */
 static int offer_child(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
 {
 	const xw_blk blk = it->child.blk;
@@ -89,7 +89,7 @@ static int offer_child(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
 	return 1;
 }
 
-/* Findings about a node that can be decoded. */
+/* Queue findings about a decodable node. */
 static void judge_node(struct xw_walk_itree *it, const uint8_t *block)
 {
 	const struct xw_itree_hdr *h = &it->child.h;
@@ -181,7 +181,7 @@ static void leave_node(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
 	it->inside = it->low++ < it->top;
 }
 
-/* The next entry of the current node. 1: *out. */
+/* Go to the next entry of the current node, or leave the node. 1: *out. */
 static int follow(struct xw_walk_itree *it, struct xw_walk_itree_item *out)
 {
 	struct xw_walk_itree_frame *f = &it->at[it->low];

@@ -3,13 +3,12 @@
  * The nodes of an itree, depth first with ascending keys: a pull iterator that yields nodes and
  * findings and never stops at damage.
  *
- * Why it terminates on any input: a block is entered once, and levels decrease by one with each
- * step down. A node that cannot be decoded is skipped with its subtree.
+ * The walk terminates on any input: a block is entered once, and each child is one level below its
+ * parent. A node that cannot be decoded is skipped with its subtree.
  *
- * Findings that follow from a single node and its position are made here, numbered as the rules of
- * itree(5). Checks across nodes (order from leaf to leaf, separators against their subtrees, fill)
- * are left to the caller: for that purpose each node is yielded twice, before and after its
- * subtree.
+ * The walk reports findings about a single node and its position, numbered as the rules of
+ * itree(5). The caller makes the checks across nodes (order from leaf to leaf, separators against
+ * their subtrees, fill): for these, each node is yielded twice, before and after its subtree.
  */
 #ifndef XW_WALK_ITREE_H
 #define XW_WALK_ITREE_H
@@ -40,7 +39,7 @@ struct xw_walk_itree_item {
 	enum xw_walk_itree_kind kind;
 	bool root;
 	xw_blk blk;
-	unsigned level; /* as the parent requires; that of the root is known from NODE on */
+	unsigned level; /* one below the parent; for the root: set from NODE on */
 	unsigned entry; /* index in the parent; for a finding: index in the node */
 	struct xw_itree_hdr h;
 	/* may be modified except for the header; valid until DONE. NULL: not read */
@@ -48,7 +47,7 @@ struct xw_walk_itree_item {
 	/* only for findings */
 	unsigned rule; /* number in itree(5) */
 	const char *what;
-	bool left_out; /* together with its subtree */
+	bool left_out; /* the node is skipped with its subtree */
 	int code; /* XW_ERR_CORRUPT, XW_ERR_CHECKSUM, or the read error */
 };
 
@@ -63,7 +62,7 @@ struct xw_walk_itree {
 		uint8_t *block;
 	} at[XW_ITREE_LEVELS]; /* indexed by level */
 	unsigned top, low; /* levels of the root and of the current node */
-	bool inside; /* there is a current node */
+	bool inside; /* a current node exists */
 	unsigned state;
 	struct xw_walk_itree_item child; /* the block being processed */
 	unsigned n_queue, queue_at;
@@ -71,11 +70,11 @@ struct xw_walk_itree {
 	struct xw_table seen;
 };
 
-/* XW_ERR_NOMEM. End it in any case. */
+/* XW_ERR_NOMEM. Release with xw_walk_itree_end(). */
 int xw_walk_itree_begin(struct xw_walk_itree *it, const struct xw_walk_itree_env *env, xw_blk root);
 /*
- * 1: *out; 2: a finding; 0: end; XW_ERR_NOMEM. Findings about a block that is read come between its
- * CHILD and its NODE.
+ * 1: *out; 2: a finding; 0: end; XW_ERR_NOMEM. Findings about a block are yielded between its CHILD
+ * and its NODE.
  */
 int xw_walk_itree_next(struct xw_walk_itree *it, struct xw_walk_itree_item *out);
 /* Skip the block of the last CHILD with its subtree. */

@@ -2,11 +2,10 @@
 /*
  * The tolerant walk over extent trees and block maps; see the header.
  *
- * Both kinds consist of nodes with entries: an extent node states its number of entries and its
- * depth, a pointer block is full of entries of which zeros are holes, and its height follows from
- * its position. The logical block in an index entry of an extent tree is checked against its
- * subtree, and on a mismatch the subtree is believed: the extents themselves state their logical
- * blocks.
+ * Both consist of nodes with entries. An extent node stores its number of entries and its depth; in
+ * a pointer block all words are entries, zeros are holes, and the height follows from the position.
+ * The logical block of an index entry of an extent tree is checked against its subtree. On a
+ * mismatch the subtree is used, since extents store their logical blocks.
  */
 #include "config.h"
 
@@ -20,6 +19,7 @@
 #include "walk/map_judge.h"
 
 #define INDIRECT_LEVELS 3
+
 static void queue_finding(struct xw_walk_map *w, unsigned level, enum xw_walk_map_rule rule,
 			  uint64_t num, uint64_t num2)
 {
@@ -73,7 +73,7 @@ bool xw_walk_map_verifies(struct xw_walk_map *w, const uint8_t *n)
 	return !xw_extent_block_verify(n, w->block_size, w->seed);
 }
 
-/* The depth of the tree according to its root, or the assumed one. */
+/* Set the depth of the tree from its root, or to the depth assumed by the caller. */
 static void root_depth(struct xw_walk_map *w, unsigned stated, bool magic, int depth)
 {
 	const unsigned deepest = w->deep ? XW_WALK_MAP_DEEP : XW_EXT_MAX_DEPTH;
@@ -85,7 +85,7 @@ static void root_depth(struct xw_walk_map *w, unsigned stated, bool magic, int d
 		w->depth = (unsigned)depth;
 }
 
-/* Number of entries of a node whose header is possible. */
+/* Number of entries to visit in a node with a consistent header. */
 static uint32_t entries_of(const struct xw_walk_map *w, unsigned level, uint32_t stated)
 {
 	const uint8_t *n = xw_walk_map_node(w, level);
@@ -113,7 +113,7 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 		root_depth(w, h.depth, magic, depth);
 	else if (magic && h.depth != w->depth - level)
 		queue_finding(w, level, XW_MAP_DEPTH, h.depth, w->depth - level);
-	/* without a magic and a plausible header the block may hold anything */
+	/* Without magic and consistent header the block may not be a node at all. */
 	if (proved)
 		*count = real.entries;
 	else if (level && !magic && (!fits || h.depth != w->depth - level))
@@ -130,7 +130,7 @@ static void extent_header(struct xw_walk_map *w, unsigned level, int depth)
 		queue_finding(w, level, XW_MAP_EMPTY, 0, 0);
 }
 
-/* Is the first extent of the current node to be moved to where the node starts? */
+/* Will the first extent of the current node be moved to the start of the node? */
 static bool first_moves(struct xw_walk_map *w)
 {
 	struct xw_walk_map_level *at = &w->at[w->level];
@@ -231,7 +231,9 @@ static uint32_t first_pointer(const struct xw_walk_map *w, uint64_t lblk, unsign
 	return (uint32_t)XW_MIN(i, (uint64_t)xw_indirect_per_block(w->block_size));
 }
 
-/* at[level + 1] was set up when its node was yielded: read it and check its header. */
+/*
+ * Enter the node that was yielded last, described by at[level + 1]: read it and check its header.
+ */
 static int enter(struct xw_walk_map *w)
 {
 	const unsigned level = w->level + 1;
@@ -335,7 +337,7 @@ static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	return rc;
 }
 
-/* What is wrong with the extent in item, of which len blocks are used. */
+/* Check the extent in item, of which len blocks are used. */
 static enum xw_walk_map_rule judge_extent(const struct xw_walk_map *w,
 					  const struct xw_walk_map_item *item, uint64_t len)
 {
@@ -402,7 +404,7 @@ static uint32_t pointer(const struct xw_walk_map *w, uint32_t i)
 	return peek32(xw_walk_map_node(w, w->level) + (size_t)4 * i);
 }
 
-/* Levels of pointers below an entry of the current node of a block map: 0 is data. */
+/* Levels of pointers below an entry of the current node of a block map; 0: data. */
 static unsigned height_of(const struct xw_walk_map *w, uint32_t index)
 {
 	if (w->level)
@@ -434,7 +436,7 @@ static int gather(struct xw_walk_map *w, struct xw_walk_map_item *item, uint32_t
 	return spend(w, item->len, item) ? 1 : 2;
 }
 
-/* 0: a hole, or it is skipped. */
+/* 0: a hole, or skipped. */
 static int pointer_entry(struct xw_walk_map *w, struct xw_walk_map_item *item)
 {
 	struct xw_walk_map_level *at = &w->at[w->level];
@@ -511,7 +513,7 @@ int xw_walk_map_shorten(const struct xw_walk_map *w, const uint8_t *root,
 	int rc = 0;
 
 	if (!xw_extent_hdr_peek(root, &h) || h.depth <= XW_EXT_MAX_DEPTH ||
-	    h.depth > XW_WALK_MAP_DEEP || h.entries != 1) /* deeper: the depth itself is damaged */
+	    h.depth > XW_WALK_MAP_DEEP || h.entries != 1) /* a higher eh_depth is itself damaged */
 		return 0;
 	block = malloc(w->block_size);
 	if (!block)

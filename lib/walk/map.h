@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extent trees and block maps of any state, as a pull-iterator that yields runs, blocks of the map
+ * Extent trees and block maps in any state: a pull iterator that yields runs, blocks of the map
  * itself, and findings, and never stops at damage. The strict reader (read/map.h) is this walk up
  * to its first finding.
  *
- * Why a walk ends on any input: a node is one level below its parent and at most XW_EXT_MAX_DEPTH
- * (`deep`: XW_WALK_MAP_DEEP) deep, and every block seen, of data or of the map, is taken from a
- * budget of the filesystem's size. A caller that knows which blocks a walk has met already should
- * skip such a node: a block map that leads to itself is otherwise walked until the budget is spent.
+ * The walk terminates on any input: a node is one level below its parent and at most
+ * XW_EXT_MAX_DEPTH (`deep`: XW_WALK_MAP_DEEP) deep, and every data or map block is charged to a
+ * budget of the filesystem's size. A caller that records visited map blocks should skip them: a
+ * block map with a cycle is otherwise walked until the budget is spent.
  *
  * Walks on one image may run in several threads: only its superblock and device are used.
  */
@@ -19,7 +19,7 @@
 #include "disk/inode.h"
 #include "disk/super.h"
 
-/* The deepest tree that is walked on demand: no kernel takes one deeper than XW_EXT_MAX_DEPTH. */
+/* Maximum depth with `deep`. No kernel accepts a tree deeper than XW_EXT_MAX_DEPTH. */
 #define XW_WALK_MAP_DEEP 16
 
 enum xw_walk_map_kind {
@@ -31,20 +31,20 @@ enum xw_walk_map_kind {
 enum xw_walk_map_rule {
 	XW_MAP_OK, /* no finding */
 	XW_MAP_MAGIC, /* node: no extent header; its entries are guessed */
-	XW_MAP_ENTRIES, /* node: num of num2 entries (eh_entries, eh_max), which is impossible */
-	XW_MAP_DEPTH, /* node: has depth num where num2 is expected */
+	XW_MAP_ENTRIES, /* node: invalid eh_entries (num) or eh_max (num2) */
+	XW_MAP_DEPTH, /* node: depth num, expected num2 */
 	XW_MAP_CSUM, /* node: checksum mismatch */
 	XW_MAP_EMPTY, /* node: no entries, although not the root */
 	XW_MAP_READ, /* node: unreadable, num is the error code */
-	XW_MAP_START, /* node: starts at logical block num, its parent says num2 */
+	XW_MAP_START, /* node: starts at logical block num; num2 according to its parent */
 	XW_MAP_END, /* entry: extends past the start of the parent's next entry (num) */
-	XW_MAP_LONG, /* entry: extends past the start of the next one (num); truncated there */
-	XW_MAP_PLACE, /* entry: the extent just yielded is stored at lblk, and belongs to num */
-	XW_MAP_INDEX, /* entry: of the node just yielded, is stored with block num */
+	XW_MAP_LONG, /* entry: extends past the start of the next entry (num); truncated there */
+	XW_MAP_PLACE, /* entry: the extent just yielded has lblk on disk, but belongs to num */
+	XW_MAP_INDEX, /* entry: that of the node just yielded has block num on disk */
 	XW_MAP_NODE_RANGE, /* entry: a map block, pblk, outside the filesystem; skipped */
 	XW_MAP_RANGE, /* entry: blocks outside the filesystem; skipped */
 	XW_MAP_LENGTH, /* entry: length 0; skipped */
-	XW_MAP_ORDER, /* entry: starts before the end of the previous one (num); skipped */
+	XW_MAP_ORDER, /* entry: starts before the end of the previous entry (num); skipped */
 	XW_MAP_WRAP, /* entry: extends past the last logical block; skipped */
 	XW_MAP_BUDGET, /* more blocks than the filesystem has: the walk ends */
 };
@@ -52,10 +52,10 @@ enum xw_walk_map_rule {
 struct xw_walk_map_item {
 	enum xw_walk_map_kind kind;
 	enum xw_walk_map_rule rule;
-	xw_blk node; /* the node concerned, or the one that holds the entry; 0: the inode */
-	unsigned index; /* index of the entry in it */
+	xw_blk node; /* the node concerned, or the node with the entry; 0: the inode */
+	unsigned index; /* index of the entry in `node` */
 	unsigned level; /* level of `node`: 0 is the inode */
-	unsigned height; /* NODE: levels of nodes from it down, itself included */
+	unsigned height; /* NODE: levels of its subtree, including its own */
 	xw_lblk lblk;
 	uint64_t len;
 	xw_blk pblk;
@@ -63,10 +63,10 @@ struct xw_walk_map_item {
 	uint64_t num, num2;
 };
 
-/* The node that an index entry should lead to. */
+/* The node that an index entry should point to. */
 struct xw_walk_node {
 	unsigned depth; /* levels of nodes below it */
-	uint32_t lblk; /* its first one */
+	uint32_t lblk; /* its first logical block */
 	uint64_t end; /* logical block at which the next node starts */
 };
 
@@ -78,44 +78,43 @@ struct xw_walk_map {
 	uint32_t generation, seed;
 	bool csum; /* verify checksums */
 	/*
-	 * May be set after init: an extent that later entries contradict yields to them, or to the
-	 * gap between them if it is proved to belong there; and an index entry that leads elsewhere
-	 * to its node, if that is found.
+	 * May be set after init: correct extents that contradict later entries, by truncating them
+	 * or by moving them to a gap where they provably belong, and index entries whose node is
+	 * found in another block.
 	 */
 	bool outvote;
-	bool full_room; /* may be set after init: eh_max must be (nearly) that of a full block */
+	bool full_room; /* may be set after init: eh_max must (nearly) fill the block */
 	/*
-	 * May be set after init: what looks like an entry behind the last one of a node is taken
-	 * for one, and eh_entries for damaged; in nodes of level `behind` - 1.
+	 * May be set after init: in nodes of level `behind` - 1, plausible entries after the last
+	 * entry are believed, and eh_entries is considered damaged.
 	 */
 	unsigned behind;
 	bool deep; /* may be set after init: trees up to XW_WALK_MAP_DEEP deep are walked, too */
-	bool seeded; /* seed is valid: most maps have no blocks and need none */
+	bool seeded; /* seed is valid; it is computed on demand */
 	bool extents, over, enter;
 	bool dense; /* a directory: no holes */
-	bool tail; /* blocks past the size are legal */
-	uint64_t bytes, size; /* of the contents; the latter in blocks */
+	bool tail; /* blocks past the size are valid */
+	uint64_t bytes, size; /* size of the contents in bytes, in blocks */
 	uint64_t from; /* entries that end at or below this logical block are skipped */
 	unsigned depth; /* depth of the tree according to its root */
 	unsigned level; /* current node, 0 = root */
-	uint64_t next; /* logical blocks below it were returned */
+	uint64_t next; /* end of the last extent: the minimum logical block of the next */
 	uint64_t budget;
 	struct xw_walk_map_level {
 		uint32_t index, count; /* next entry, number of entries */
 		uint64_t end; /* logical block at which the parent's next entry starts */
 		xw_blk blk;
-		uint64_t lblk; /* block maps: of entry 0; extents: according to the parent */
+		uint64_t lblk; /* of entry 0; for extents: according to the parent */
 	} at[XW_WALK_MAP_DEEP + 2];
 	uint8_t root[60];
 	uint8_t *nodes; /* one block per level below the root */
 	unsigned node_levels; /* levels allocated */
-	/* May be set after init: reads block blk of the map; by default it is read from dev. */
+	/* May be set after init: reads map block blk; the default reads from dev. */
 	int (*read)(void *arg, xw_blk blk, void *buf);
 	void *arg;
 	/*
-	 * May be set after init, for `outvote`: find a node of this tree anywhere in the
-	 * filesystem, by xw_walk_map_is_node(). Not called without checksums, which alone can prove
-	 * it.
+	 * May be set after init, for `outvote`: searches the filesystem for a node of this tree
+	 * with xw_walk_map_is_node(). Called only with checksums, which prove the match.
 	 */
 	bool (*find)(void *arg, struct xw_walk_map *w, const struct xw_walk_node *want,
 		     xw_blk *blk);
@@ -132,8 +131,8 @@ void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw
  */
 int xw_walk_map_begin(struct xw_walk_map *w, xw_ino ino, const struct xw_inode *inode, int depth);
 /*
- * After begin: skip runs and nodes that end at or below logical block `from`. Skipped extents in a
- * node that is entered are still checked.
+ * After begin: skip runs and nodes that end at or below logical block `from`. Skipped extents are
+ * still checked, except in skipped nodes.
  */
 void xw_walk_map_seek(struct xw_walk_map *w, xw_lblk from);
 /* 1: *item is a run or a node; 2: a finding; 0: end; XW_ERR_NOMEM, without a message. */
@@ -141,18 +140,16 @@ int xw_walk_map_next(struct xw_walk_map *w, struct xw_walk_map_item *item);
 /* Do not enter the node that was just yielded. */
 void xw_walk_map_skip(struct xw_walk_map *w);
 /*
- * For a tree deeper than the format allows, with nodes of one entry each: the entry of the first
- * node that a root of valid depth could have, and that depth. 1; 0: not such a tree, or a read
- * error. w: as xw_walk_map_init() left it; root: the 60 bytes of an inode.
+ * For a tree deeper than the format allows whose upper nodes have one entry each: get the index
+ * entry that a root of valid depth would have, and that depth. 1: found; 0: no such tree, or a read
+ * error. w: after xw_walk_map_init(); root: the 60 bytes of an inode.
  */
 int xw_walk_map_shorten(const struct xw_walk_map *w, const uint8_t *root,
 			struct xw_extent_idx *entry, unsigned *depth);
-/*
- * Does the block begin as a node of some tree does, and which depth and first logical block has it?
- */
+/* Does the block look like a node of some tree? If so, set its depth and first logical block. */
 bool xw_walk_map_node_like(const struct xw_walk_map *w, const void *block, unsigned *depth,
 			   uint32_t *lblk);
-/* Is block blk that node? It is read for that. */
+/* Read block blk: is it the wanted node? */
 bool xw_walk_map_is_node(struct xw_walk_map *w, xw_blk blk, const struct xw_walk_node *want);
 /* Release memory. */
 void xw_walk_map_free(struct xw_walk_map *w);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The header of an extent node that is damaged: how many entries has the node?
+ * The number of entries of an extent node with a damaged header.
  *
- * Behind the last entry of a node there may be others that look like entries: a node keeps those
- * that were moved to a new neighbor when it was split, and those of contents that were cut off. The
- * former belong behind the parent's next entry, the latter behind the size.
+ * The bytes after the last entry of a node may be stale entries: those that were moved to a new
+ * neighbor when the node was split, and those of truncated contents. The former start at or after
+ * the parent's next entry, the latter after the size.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@ int xw_walk_map_read(const struct xw_walk_map *w, xw_blk blk, void *buf)
 		       : xw_dev_pread(w->dev, buf, w->block_size, blk * w->block_size);
 }
 
-/* The logical block before which all entries of the node begin. */
+/* Upper bound of the logical blocks at which entries of the node start. */
 static uint64_t bound(const struct xw_walk_map *w, unsigned level)
 {
 	const struct xw_walk_map_level *at = &w->at[level];
@@ -28,7 +28,7 @@ static uint64_t bound(const struct xw_walk_map *w, unsigned level)
 	return w->size && !w->tail ? w->size : XW_WALK_LBLK_END;
 }
 
-/* Entry i of the node. An index entry has the length 1. */
+/* Decode entry i of the node; an index entry as an extent of length 1. */
 static struct xw_extent entry_at(const uint8_t *n, uint32_t i, bool leaf)
 {
 	struct xw_extent x;
@@ -42,7 +42,7 @@ static struct xw_extent entry_at(const uint8_t *n, uint32_t i, bool leaf)
 	return (struct xw_extent){.lblk = e.lblk, .len = 1, .pblk = e.pblk};
 }
 
-/* Is x possible behind logical block `next`? Unwritten extents may be past the size. */
+/* Is x plausible at or after logical block `next`? Unwritten extents may be past the size. */
 static bool is_possible(const struct xw_walk_map *w, unsigned level, const struct xw_extent *x,
 			uint64_t next)
 {
@@ -57,7 +57,7 @@ static uint32_t room(const struct xw_walk_map *w, unsigned level)
 	return level ? xw_extent_node_max(w->block_size) : XW_EXT_INODE_ENTRIES;
 }
 
-/* The first entry from i on that is impossible where the entries before it end at `next`. */
+/* The first implausible entry from i on, after entries that end at `next`. */
 static uint32_t first_impossible(const struct xw_walk_map *w, const uint8_t *n, unsigned level,
 				 uint32_t i, uint64_t next)
 {
@@ -76,7 +76,7 @@ uint32_t xw_walk_map_guess_entries(const struct xw_walk_map *w, const uint8_t *n
 	struct xw_extent_hdr h;
 	struct xw_extent last;
 
-	/* eh_entries that fit mean that eh_max is wrong, if there is an entry at that place */
+	/* If eh_entries fits and its last entry is plausible, eh_max is damaged. */
 	xw_extent_hdr_peek(n, &h);
 	if (h.entries && h.entries <= room(w, level)) {
 		last = entry_at(n, h.entries - 1u, level == w->depth);

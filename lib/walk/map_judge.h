@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judgments about damaged extent nodes, by all that is known of them. Private to lib/walk. */
+/* Heuristics for damaged extent nodes. Private to lib/walk. */
 #ifndef XW_WALK_MAP_JUDGE_H
 #define XW_WALK_MAP_JUDGE_H
 
@@ -9,8 +9,8 @@
 #define XW_WALK_ROOM_MISSING 2u /* entries by which eh_max may be smaller than a block allows */
 
 /*
- * Can a pointer refer to these blocks? With 1 KiB blocks the superblock is in range: such a pointer
- * is invalid because the block is in use, like all metadata.
+ * Are these blocks inside the filesystem? With 1 KiB blocks the superblock is in range; a pointer
+ * to it conflicts with metadata, as to any other metadata block.
  */
 static inline bool xw_walk_can_point_to(const struct xw_super *sb, xw_blk blk, uint64_t len)
 {
@@ -25,38 +25,40 @@ static inline const uint8_t *xw_walk_map_node(const struct xw_walk_map *w, unsig
 
 /* map_header.c: read a block of the map. */
 int xw_walk_map_read(const struct xw_walk_map *w, xw_blk blk, void *buf);
-/* map.c: does the checksum of the node match, as one of this inode? */
+/* map.c: does the node have a valid checksum for this inode? */
 bool xw_walk_map_verifies(struct xw_walk_map *w, const uint8_t *n);
 /*
- * map_node.c: *blk is what an index entry says. True: its node is in another block, which is in
- * *blk then.
+ * map_node.c: *blk is the child block of an index entry. True: the node is in another block, and
+ * *blk is set to it.
  */
 bool xw_walk_map_find_node(struct xw_walk_map *w, const struct xw_walk_node *want, xw_blk *blk);
 /*
- * Behind the node at `level`: does the node of the parent's next entry begin where this entry says?
- * It is read for that.
+ * Read the next node after that at `level`: does it start at the logical block of the parent's next
+ * entry?
  */
 bool xw_walk_map_next_agrees(const struct xw_walk_map *w, unsigned level);
-/* Number of entries of the node n at `level`, whose eh_entries and eh_max contradict each other. */
+/*
+ * Guess the number of entries of node n at `level`, whose eh_entries and eh_max are inconsistent.
+ */
 uint32_t xw_walk_map_guess_entries(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
-/* Number of what looks like further entries behind those that eh_entries, which fits, says. */
+/* Number of plausible entries that follow the eh_entries entries of the node. */
 uint32_t xw_walk_map_entries_behind(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
-/* Of the entries that eh_entries says, how many are not those of the next node? */
+/* Number of leading entries of the node that do not belong to the next node. */
 uint32_t xw_walk_map_own_entries(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
 /*
- * Does a header that differs in one field give the node the checksum that is stored? *h is that
- * header then. The node's checksum does not match; seed: of the inode.
+ * For a node with a checksum mismatch: can one corrected header field produce the stored checksum?
+ * If so, *h is the corrected header. w->seed must be valid.
  */
 bool xw_walk_map_prove_header(const struct xw_walk_map *w, const uint8_t *n, unsigned level,
 			      struct xw_extent_hdr *h);
 /*
- * map_place.c: does the extent x, the current entry, contradict its neighbors or the size, and is
- * it known where it belongs?
+ * map_place.c: does the extent x, the current entry, contradict its neighbors or the size, and can
+ * its correct logical block be determined?
  */
 bool xw_walk_map_has_place(const struct xw_walk_map *w, const struct xw_extent *x, uint64_t *place);
 /*
- * How many blocks of the extent x are believed if later entries may start before its end: all,
- * those before the next entry, or none where x itself is out of order.
+ * How many blocks of the extent x are used if later entries start before its end: all, those before
+ * the next entry, or none if x itself is out of order.
  */
 uint32_t xw_walk_map_believed(const struct xw_walk_map *w, const struct xw_extent *x);
 

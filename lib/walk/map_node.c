@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * An index entry that leads elsewhere: where is its node?
+ * Finding the node of an index entry with a damaged block number.
  *
- * The checksum of a node depends on number and generation of its inode, so a node with a matching
- * one is proven to be of this tree; with its depth and first logical block it is that of the entry.
- * Without checksums only one candidate is unambiguous: the entry without its upper half, in a
- * filesystem that is too small for one.
+ * The checksum of a node depends on inode number and generation, so a matching checksum proves that
+ * a node belongs to this tree, and its depth and first logical block identify the entry. Without
+ * checksums only one candidate is unambiguous: the block number without its upper half, in a
+ * filesystem too small for an upper half.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@
 
 enum { BLOCK_BITS = 48, LOW_BITS = 32 };
 
-/* Are all entries of the leaf or index node possible, in order and before logical block `end`? */
+/* Are all entries of the leaf or index node plausible, in order and before logical block `end`? */
 static bool has_possible_entries(const struct xw_walk_map *w, const uint8_t *n, uint64_t end)
 {
 	struct xw_extent_hdr h;
@@ -58,7 +58,7 @@ bool xw_walk_map_node_like(const struct xw_walk_map *w, const void *block, unsig
 	return true;
 }
 
-/* Is it the node, in a block that was read? */
+/* Is n the wanted node? */
 static bool is_node(struct xw_walk_map *w, const uint8_t *n, const struct xw_walk_node *want)
 {
 	unsigned depth;

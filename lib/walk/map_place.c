@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Extents of a leaf that contradict each other, the parent or the size: which one is wrong, and
- * where does it belong?
+ * Correction of leaf extents that contradict each other, the parent or the size: which extent is
+ * damaged, and where it belongs.
  */
 #include "config.h"
 
 #include "walk/map_judge.h"
 
-/* The logical block that entries behind the current one leave to it; *next (may have length 0). */
+/* The end of the space for the current entry; *next: the next entry (may have length 0). */
 static uint64_t limit_of(const struct xw_walk_map *w, struct xw_extent *next)
 {
 	const struct xw_walk_map_level *at = &w->at[w->level];
@@ -21,7 +21,7 @@ static uint64_t limit_of(const struct xw_walk_map *w, struct xw_extent *next)
 	return at->end < XW_WALK_LBLK_END ? at->end : w->size;
 }
 
-/* The logical block that entries behind the next one leave to it. */
+/* The end of the space for the next entry. */
 static uint64_t limit_behind(const struct xw_walk_map *w)
 {
 	const struct xw_walk_map_level *at = &w->at[w->level];
@@ -33,7 +33,7 @@ static uint64_t limit_behind(const struct xw_walk_map *w)
 	return then.lblk;
 }
 
-/* Does the entry behind the next one, or the end, prove that `next` begins at lblk? */
+/* Does `next` exactly fill the space from lblk to the entry after it, or to the end? */
 static bool next_belongs(const struct xw_walk_map *w, const struct xw_extent *next, uint64_t lblk)
 {
 	const uint64_t limit = limit_behind(w);
@@ -42,8 +42,8 @@ static bool next_belongs(const struct xw_walk_map *w, const struct xw_extent *ne
 }
 
 /*
- * The place in [from, limit) from which lblk differs by a single bit, if there is one: of several,
- * the one that ends at the limit.
+ * Find the only logical block in [from, limit) that differs from lblk by a single bit; of several
+ * candidates, the one that ends at the limit.
  */
 static bool one_bit_away(uint64_t lblk, uint64_t from, uint64_t limit, uint64_t len,
 			 uint64_t *place)
@@ -63,7 +63,7 @@ static bool one_bit_away(uint64_t lblk, uint64_t from, uint64_t limit, uint64_t 
 	return n == 1;
 }
 
-/* Would the size end with the extent x, but for a single bit? */
+/* Would the size, with a single bit flipped, match the end of the extent x? */
 static bool size_explains(const struct xw_walk_map *w, const struct xw_extent *x)
 {
 	for (unsigned bit = 0; bit < 63; bit++)
@@ -73,18 +73,18 @@ static bool size_explains(const struct xw_walk_map *w, const struct xw_extent *x
 	return false;
 }
 
-/* Written blocks behind the size, although there are others before it. */
+/* Is x a written extent past a non-zero size? */
 static bool is_past(const struct xw_walk_map *w, const struct xw_extent *x)
 {
 	return w->size && x->lblk >= w->size && !x->unwritten && !w->tail;
 }
 
 /*
- * There is more room than x needs. Its logical block is a single bit away from its place, unless
- * that could be said of the next one as well; without checksums that is not enough for one that
- * overlaps the previous extent. If a last extent is so far behind the size that the
- * file would be larger than the filesystem, the size tells the place: few files end with a hole, or
- * begin with one.
+ * Find a likely place for x in a gap longer than x: one that differs from the logical block of x by
+ * a single bit, unless the same holds for the next extent. Without checksums this is not sufficient
+ * for an extent that overlaps the previous one. For a last extent so far past the size that the
+ * file would be larger than the filesystem, the size determines the place: few files start or end
+ * with a hole.
  */
 static bool has_likely_place(const struct xw_walk_map *w, const struct xw_extent *x,
 			     const struct xw_extent *next, uint64_t limit, uint64_t *place)
@@ -110,10 +110,11 @@ static bool has_likely_place(const struct xw_walk_map *w, const struct xw_extent
 }
 
 /*
- * The logical block of the extent x contradicts its neighbors: it starts before the end of the
- * previous one, or ends past the start of the next one (for the last: past the size). It belongs
- * where its parent says, if there is room, or into the gap between them if that has exactly its
- * length. A directory has no holes, so there a larger gap is proof enough.
+ * The logical block of the extent x contradicts its neighbors: x starts before the end of the
+ * previous extent, or ends past the start of the next one (the last extent: past the size). x
+ * belongs at the start of the node according to the parent, if it fits there, or in the gap between
+ * its neighbors if that has exactly its length. In a directory, which has no holes, a larger gap is
+ * sufficient.
  */
 bool xw_walk_map_has_place(const struct xw_walk_map *w, const struct xw_extent *x, uint64_t *place)
 {
@@ -139,10 +140,9 @@ bool xw_walk_map_has_place(const struct xw_walk_map *w, const struct xw_extent *
 }
 
 /*
- * How many blocks of the extent x are believed if later entries may start before its end: all,
- * those before the next entry, or none where x itself is out of order. Two entries outvote it; a
- * single one does if it starts in x's own blocks, if it ends where the next one or the contents do,
- * or if x leaves the filesystem.
+ * x is truncated or skipped if two later entries contradict it, or a single one that starts in the
+ * physical blocks of x or ends exactly at the next entry or at the end of the contents, or if x
+ * leaves the filesystem.
  */
 uint32_t xw_walk_map_believed(const struct xw_walk_map *w, const struct xw_extent *x)
 {
@@ -152,7 +152,9 @@ uint32_t xw_walk_map_believed(const struct xw_walk_map *w, const struct xw_exten
 	bool outvoted, within;
 	uint32_t len;
 
-	/* the parent's next entry and the size outvote it, not one of them, which may be wrong */
+	/*
+	 * Skip x only if it is past both the parent's next entry and the size: one may be damaged.
+	 */
 	if (at->index >= at->count)
 		return at->end < XW_WALK_LBLK_END && x->lblk >= at->end && x->lblk >= w->size
 			       ? 0
@@ -164,7 +166,7 @@ uint32_t xw_walk_map_believed(const struct xw_walk_map *w, const struct xw_exten
 	if (at->index + 1 < at->count)
 		xw_extent_leaf_decode(xw_walk_map_node(w, w->level), at->index + 1, &then);
 	outvoted = then.len && then.lblk < end && then.lblk >= (uint64_t)next.lblk + next.len;
-	/* so does a single one within the size, if x is behind it */
+	/* A single next entry within the size is sufficient if x is past the size. */
 	outvoted = outvoted || (is_past(w, x) && next.lblk < x->lblk &&
 				(uint64_t)next.lblk + next.len <= w->size);
 	if (next.lblk <= x->lblk)

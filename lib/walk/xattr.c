@@ -2,9 +2,9 @@
 /*
  * Entries of an attribute area; see the header.
  *
- * Values lie after all entries, so a first pass over the names finds the end of the entries. The
- * bytes of each value (its size rounded up to 4) are recorded, and of two values that share bytes
- * the second one is reported.
+ * Values are stored after all entries, so a first pass over the names finds the end of the entries.
+ * The bytes of each value (its size rounded up to 4) are recorded; of two overlapping values the
+ * second is reported.
  */
 #include "config.h"
 
@@ -49,7 +49,7 @@ void xw_walk_xattr_block(struct xw_walk_xattr *it, const void *block, size_t siz
 	begin(it, block, size, XW_XATTR_BHDR, 0, true);
 }
 
-/* Record the bytes of a value; false if they are taken already. */
+/* Record the bytes of a value; false if they overlap another value. */
 static bool occupy(struct xw_walk_xattr *it, size_t from, size_t end)
 {
 	for (size_t i = from / 4; i < (end + 3) / 4; i++)
@@ -76,7 +76,7 @@ static enum xw_walk_xattr_rule judge_value(struct xw_walk_xattr *it, struct xw_w
 		return XW_XATTR_BAD_SIZE;
 	out->found = e->value_offs;
 	if (!e->value_inum && !e->value_size && !it->places_only && from > it->size)
-		return XW_XATTR_BAD_VALUE; /* zeros that are no entry look like this */
+		return XW_XATTR_BAD_VALUE; /* not an entry, but other data */
 	if (e->value_inum || !e->value_size)
 		return XW_XATTR_OK;
 	if (!it->places_only && !it->entries_end)
@@ -98,7 +98,7 @@ static enum xw_walk_xattr_rule judge(struct xw_walk_xattr *it, struct xw_walk_xa
 	const struct xw_xattr_entry *e = &out->e;
 	enum xw_walk_xattr_rule rule;
 
-	/* without an index Linux finds no attribute; stock tools accept that only in inodes */
+	/* Linux finds no attribute with index 0; stock tools accept such entries only in inodes. */
 	if (!e->name_index && (it->block || !e->name_len))
 		return XW_XATTR_BAD_NAME;
 	rule = judge_value(it, out);

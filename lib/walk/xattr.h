@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The entries of one attribute area, in an inode record or in a block: a pull iterator that yields
- * entries and findings and continues after any damage that it can skip. Only when the name of an
- * entry leaves the area are the following entries lost.
+ * entries and findings and continues after damage. Only if the name of an entry leaves the area,
+ * the following entries are lost.
  *
  * Only the area is examined: the caller checks values in EA inodes and the hashes of their entries.
  */
@@ -18,9 +18,9 @@ enum xw_walk_xattr_rule {
 	XW_XATTR_BAD_ENTRY = 1,
 	XW_XATTR_BAD_NAME = 2, /* neither name nor index */
 	XW_XATTR_BAD_VALUE = 3, /* found: value offset, outside the area or among the entries */
-	XW_XATTR_BAD_SIZE = 4, /* found: value size, which leaves the area or exceeds the limit */
-	XW_XATTR_BAD_OVERLAP = 5, /* found: offset of a value that shares bytes with another one */
-	XW_XATTR_BAD_HASH = 6, /* found: e_hash; the entry is otherwise good */
+	XW_XATTR_BAD_SIZE = 4, /* found: value size, past the end of the area or over the limit */
+	XW_XATTR_BAD_OVERLAP = 5, /* found: offset of a value that overlaps another value */
+	XW_XATTR_BAD_HASH = 6, /* found: e_hash; the entry is otherwise valid */
 };
 
 struct xw_walk_xattr_item {
@@ -45,12 +45,12 @@ struct xw_walk_xattr {
 };
 
 /*
- * The caller owns the area. In an inode it starts with the magic, which the caller has checked; in
- * a block with the header, likewise. size: at most XW_WALK_XATTR_MAX.
+ * The caller owns the area, which starts with the magic (in an inode) or the header (in a block);
+ * the caller has checked these. size: at most XW_WALK_XATTR_MAX.
  */
 void xw_walk_xattr_inode(struct xw_walk_xattr *it, const void *area, size_t size);
 void xw_walk_xattr_block(struct xw_walk_xattr *it, const void *block, size_t size);
-/* 1: an entry; 2: a finding with the entry that it is about; 0: end. */
+/* 1: an entry; 2: a finding and its entry; 0: end. */
 int xw_walk_xattr_next(struct xw_walk_xattr *it, struct xw_walk_xattr_item *out);
 
 #endif
