@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Block and inode bitmaps. A bitmap is returned only after every check that is possible without
- * reading inodes: a caller that allocates where a bitmap says "free" trusts it with the contents of
- * files.
+ * Block and inode bitmaps. All checks that are possible without reading inodes are made, since a
+ * block wrongly marked free could be allocated and overwritten.
  */
 #include "config.h"
 
@@ -90,7 +89,7 @@ static int read_bits(struct xw_image *img, uint64_t group, xw_blk blk, uint32_t 
 	return rc ? rc : check_csum(img, group, csum, which, bits, bytes);
 }
 
-/* Set the clusters of the group that hold metadata, or test that each of them is set. */
+/* Set the bits of clusters with metadata (`set`), or test whether all of them are set. */
 static bool each_meta(struct xw_image *img, const struct xw_sysmap *m, xw_blk start, uint64_t len,
 		      bool set, uint8_t *bits)
 {
@@ -112,7 +111,7 @@ static bool each_meta(struct xw_image *img, const struct xw_sysmap *m, xw_blk st
 	return true;
 }
 
-/* Keep the first failure; later checks still run. */
+/* Record the result of a further check; the first failure is kept. */
 static void also(int *rc, int next)
 {
 	if (!*rc)
@@ -120,8 +119,8 @@ static void also(int *rc, int next)
 }
 
 /*
- * Read the descriptor and test whether a bitmap of these bits matches it: 0, a failure, or
- * XW_ERR_CHECKSUM, after which the caller still examines the bitmap.
+ * Check the size of block bitmaps and read the descriptor: 0, a failure, or XW_ERR_CHECKSUM, after
+ * which the caller still examines the bitmap.
  */
 static int block_group(struct xw_image *img, uint64_t group, struct xw_group_desc *gd)
 {
@@ -151,7 +150,7 @@ static int check_free(struct xw_image *img, uint64_t group, uint64_t counted, ui
 	return fail(img, XW_ERR_CORRUPT, group, which, "free count differs from the descriptor");
 }
 
-/* Check the bits of a group against everything but their checksum; bits past the end are set. */
+/* Check the bits of a group, except for their checksum, and set bits past the end. */
 static int check_block_bits(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
 			    const struct xw_group_desc *gd, bool uninit, uint8_t *bits)
 {
@@ -199,9 +198,7 @@ int xw_image_block_bitmap(struct xw_image *img, const struct xw_sysmap *m, uint6
 	return rc;
 }
 
-/*
- * Scans skip inodes that the descriptor calls never used, so an inode in use there would be lost.
- */
+/* Scans skip the last bg_itable_unused inodes, so none of these may be in use. */
 static int check_unused(struct xw_image *img, uint64_t group, const struct xw_group_desc *gd,
 			const uint8_t *bits)
 {
@@ -215,7 +212,7 @@ static int check_unused(struct xw_image *img, uint64_t group, const struct xw_gr
 	for (uint32_t i = per_group - gd->itable_unused; i < per_group; i++)
 		if (get_bit(bits, i))
 			return fail(img, XW_ERR_CORRUPT, group, "inode",
-				    "an inode is in use that the descriptor says was never used");
+				    "an inode in use is among the unused inodes of the descriptor");
 	return 0;
 }
 
@@ -253,7 +250,7 @@ struct runs {
 	xw_free_run_fn *fn;
 	void *arg;
 	uint64_t free; /* free clusters found so far */
-	uint32_t at, len; /* a run that may continue */
+	uint32_t at, len; /* the run to be reported */
 };
 
 static int put_run(struct runs *r)
@@ -265,14 +262,14 @@ static int put_run(struct runs *r)
 	return len ? r->fn(r->arg, r->at, len) : 0;
 }
 
-/* In a group with an uninitialized bitmap every cluster is free unless it holds metadata. */
+/* In an UNINIT group every cluster without metadata is free. */
 static int runs_between_meta(struct xw_image *img, const struct xw_sysmap *m, uint64_t group,
 			     struct runs *r)
 {
 	const uint32_t ratio = xw_image_cluster_bits(img);
 	const xw_blk start = group_start(img, group);
 	const uint64_t len = group_len(img, group), end = ((len - 1) >> ratio) + 1;
-	uint64_t from = 0, n; /* clusters below `from` are metadata or have been reported */
+	uint64_t from = 0, n; /* from: end of the last cluster with metadata */
 	int rc = 0;
 
 	for (uint64_t at = 0; at < len && !rc; at += n) {

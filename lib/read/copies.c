@@ -35,7 +35,7 @@ struct xw_copy_hint xw_super_copy_hint(struct xw_dev *dev)
 	struct xw_diag *diag = dev->diag;
 	struct xw_copy_hint hint = {""};
 
-	dev->diag = NULL; /* a block that cannot be read holds no copy */
+	dev->diag = NULL; /* ignore unreadable blocks */
 	for (uint32_t bs = 1024; bs <= 65536 && !*hint.s; bs *= 2) {
 		for (size_t i = 0; i < XW_ARRAY_SIZE(groups) && !*hint.s; i++) {
 			const uint64_t block = groups[i] * UINT64_C(8) * bs + (bs == 1024);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Backup superblocks, for callers that have lost the primary. */
+/* Backup superblocks, for callers with a damaged primary superblock. */
 #ifndef XW_READ_COPIES_H
 #define XW_READ_COPIES_H
 
@@ -7,8 +7,8 @@
 #include "disk/super.h"
 
 /*
- * The byte offset at which a superblock claims to be: a file inside an image may hold an image,
- * too.
+ * The byte offset of a superblock according to its s_block_group_nr. Distinguishes backups from
+ * superblocks in image files inside the image.
  */
 uint64_t xw_super_place(const struct xw_super *sb);
 
@@ -16,8 +16,8 @@ struct xw_copy_hint {
 	char s[112];
 };
 /*
- * To be appended to a message about a damaged primary superblock: where dev has a valid backup, and
- * the e2fsck(8) option for it. Empty where groups of the default size have none.
+ * A hint to append to a message about a damaged primary superblock: the location of a valid backup
+ * and the options of xw-fsck for it. Empty if no backup is found with the default group size.
  */
 struct xw_copy_hint xw_super_copy_hint(struct xw_dev *dev);
 

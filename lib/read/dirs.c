@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directory entries in block order. An htree needs no special treatment: dx_root shows "." and ".."
- * with the index hidden in the rec_len of "..", a dx_node shows one unused entry. They differ only
- * in the place of their checksum.
+ * Directory entries in block order. An htree needs no special treatment: dx_root has "." and "..",
+ * with the index hidden in the rec_len of "..", and a dx_node has one unused entry. Only their
+ * checksums are at different offsets.
  *
- * An inline directory has no blocks: i_block holds the parent's number and entries, the attribute
- * system.data holds more. "." and ".." are synthesized for it.
+ * An inline directory has no blocks: i_block holds the parent's inode number and entries, the value
+ * of system.data further entries. "." and ".." are synthesized.
  *
  * A damaged block affects only itself: the error is returned and the next call continues with the
- * following block. The walk is bounded by the budget of the map (map.c) and reports each block
- * once: otherwise a map that refers to one block a million times would produce names almost without
- * end.
+ * following block. The walk is bounded by the budget of the map (map.c) and returns the entries of
+ * each block once: a map that refers to one block a million times must not produce its names a
+ * million times.
  */
 #include "read/dirs.h"
 
@@ -96,8 +96,8 @@ static int block_damaged(struct xw_dir_iter *it, int code, const char *why)
 }
 
 /*
- * Where the index entries of the block in buf begin, 0 for a leaf. Checked before looking for the
- * tail of a leaf: a dx_root that the kernel converted from a leaf still contains the old tail.
+ * Offset of the index entries of the block in buf, 0 for a leaf. Must be checked before the tail of
+ * a leaf: a dx_root that the kernel converted from a leaf still contains the old tail.
  */
 static unsigned index_entries(const struct xw_dir_iter *it)
 {
@@ -144,8 +144,8 @@ static int begin_block(struct xw_dir_iter *it)
 }
 
 /*
- * 1: the directory has had this block already. Most directories have only one block, and need no
- * table.
+ * 1: the block was already seen in this directory. The first block is stored separately, since most
+ * directories have only one and need no table.
  */
 static int seen_before(struct xw_dir_iter *it, xw_blk blk)
 {
@@ -161,7 +161,7 @@ static int seen_before(struct xw_dir_iter *it, xw_blk blk)
 	return rc < 0 ? xw_fail_nomem(it->img->diag, "directory") : !rc;
 }
 
-/* 1: the next block of the run must be skipped. */
+/* 1: the next block of the run is a repeated one, and was skipped. */
 static int left_out(struct xw_dir_iter *it)
 {
 	int rc = it->run.unwritten ? 0 : seen_before(it, it->run.pblk);
@@ -177,7 +177,7 @@ static int left_out(struct xw_dir_iter *it)
 	return block_damaged(it, XW_ERR_CORRUPT, "occurs more than once");
 }
 
-/* Make the next block to be reported the first one of it->run. 1, 0 at the end. */
+/* Advance it->run to the next block that is not repeated. 1, 0 at the end. */
 static int find_block(struct xw_dir_iter *it)
 {
 	int rc;
@@ -257,7 +257,7 @@ static int next_part(struct xw_dir_iter *it, struct xw_dirent *e)
 	}
 }
 
-/* Is the finding about a name alone, so that the entries behind it can be read? */
+/* Is the finding only about a name, so that the following entries can be read? */
 static bool is_about_name(const struct xw_dirblock_item *f)
 {
 	return f->rule == XW_DIRBLOCK_NAME_EMPTY || f->rule == XW_DIRBLOCK_NAME_BYTES;
@@ -281,7 +281,7 @@ static int refuse(struct xw_dir_iter *it, const struct xw_dirblock_item *f)
 	}
 }
 
-/* Is a "." or ".." where each directory has it: first and second in its first block? */
+/* True unless this is a "." or ".." that is not the first or second entry of the first block. */
 static bool dots_in_place(const struct xw_dir_iter *it, const struct xw_dirent *e)
 {
 	return !xw_name_is_dots(e->name, e->name_len) ||
@@ -313,14 +313,14 @@ int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *
 			return refuse(it, &item);
 	}
 	if (!dots_in_place(it, &item.e))
-		return block_damaged(it, XW_ERR_CORRUPT, "\".\" or \"..\" among its names");
+		return block_damaged(it, XW_ERR_CORRUPT, "misplaced \".\" or \"..\"");
 	*e = item.e;
 	if (pos)
 		*pos = (struct xw_dir_pos){.lblk = it->lblk, .off = it->base + item.off};
 	return 1;
 }
 
-/* ---- where the blocks are ---- */
+/* ---- runs of blocks ---- */
 
 static int bad_runs(struct xw_image *img, xw_ino ino, const char *why)
 {
@@ -349,7 +349,7 @@ int xw_dir_runs_read(struct xw_image *img, xw_ino ino, const struct xw_inode *in
 			rc = xw_fail_nomem(img->diag, "directory");
 	}
 	xw_map_end(&it);
-	return rc || next == end ? rc : bad_runs(img, ino, "its size and its blocks disagree");
+	return rc || next == end ? rc : bad_runs(img, ino, "its blocks do not match its size");
 }
 
 xw_blk xw_dir_runs_at(const struct xw_dir_runs *r, uint64_t lblk)

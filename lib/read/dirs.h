@@ -21,15 +21,15 @@ struct xw_dir_iter {
 	struct xw_map_iter map;
 	struct xw_map_run run; /* rest of the current run */
 	uint64_t end_block; /* number of blocks in i_size */
-	xw_blk first; /* first block of the directory, and the others; 0: none yet */
-	struct xw_table seen;
-	bool told; /* its second occurrence was reported */
+	xw_blk first; /* first block of the directory; 0: none yet */
+	struct xw_table seen; /* all further blocks */
+	bool told; /* a repeated block was reported */
 	xw_lblk lblk; /* logical number of the block in buf */
 	uint8_t *buf;
-	/* `entries` is started: for the block in buf, or for a part of an inline directory */
+	/* `entries` is valid: for the block in buf, or for a part of an inline directory */
 	bool in_block;
-	uint32_t base; /* offset of its area in buf */
-	uint32_t items; /* entries of the area so far, unused ones included */
+	uint32_t base; /* offset of the area of `entries` in buf */
+	uint32_t items; /* entries of the area so far, including unused ones */
 	struct xw_dirblock entries;
 	uint32_t inline_size[2]; /* size of the entries in i_block and in the system.data value */
 	unsigned part;
@@ -41,18 +41,17 @@ struct xw_dir_pos {
 };
 
 /*
- * raw: the inode record; needed for inline directories only. End it in any case. XW_ERR_INPUT: not
- * a directory.
+ * raw: the inode record; needed only for inline directories. XW_ERR_INPUT: not a directory. Call
+ * xw_dir_end() even after a failure.
  */
 int xw_dir_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, const uint8_t *raw,
 		 struct xw_dir_iter *it);
 /*
- * 1: *e is the next entry in use, "." and ".." included (name valid until the next call); pos may
- * be NULL. 0: end. Negative: a block is damaged; the next call continues with the following block.
- * A block that the directory has had before is damage as well: reported once, and skipped each
- * time. Names are 1 to 255 bytes without NUL and '/', which are damage; inode numbers are in range.
- * "." and ".." that are not the first two entries are damage. Behind an impossible name the next
- * call continues in the same block.
+ * 1: *e is the next entry in use, including "." and ".." (name valid until the next call); pos may
+ * be NULL. 0: end. Negative: a block is damaged; the next call continues with the following block,
+ * after an invalid name in the same block. Names are 1 to 255 bytes without NUL and '/'; inode
+ * numbers are in range; "." and ".." are the first two entries. A repeated block is reported as
+ * damage once and always skipped.
  */
 int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *pos);
 void xw_dir_end(struct xw_dir_iter *it);
@@ -61,7 +60,7 @@ void xw_dir_end(struct xw_dir_iter *it);
 struct xw_dir_runs {
 	XW_VEC(struct xw_map_run) a;
 };
-/* XW_ERR_CORRUPT: a hole, or the map ends before the size. Free them in any case. */
+/* XW_ERR_CORRUPT: a hole, or the map ends before the size. Free *r even after a failure. */
 int xw_dir_runs_read(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		     struct xw_dir_runs *r);
 /* The physical block of lblk; 0: past the end. */
@@ -69,16 +68,16 @@ xw_blk xw_dir_runs_at(const struct xw_dir_runs *r, uint64_t lblk);
 void xw_dir_runs_free(struct xw_dir_runs *r);
 
 /*
- * Look up the entry `name` of directory dir: through its htree where there is a usable one;
- * otherwise, or after any error in the htree, through all of its blocks. XW_ERR_NOTFOUND without a
- * message. ftype may be NULL.
+ * Look up `name` in directory dir: through its htree if it has a usable one; otherwise, or after
+ * any error in the htree, in all of its blocks. XW_ERR_NOTFOUND without a message. ftype may be
+ * NULL.
  */
 int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len, xw_ino *ino,
 		  uint8_t *ftype);
 /*
- * Resolve a path from directory `from` (an absolute one from the root). Symbolic links on the way
- * are followed inside the image; a final one only with `follow`. XW_ERR_NOTFOUND; XW_ERR_INPUT: a
- * component is not a directory; XW_ERR_LIMIT: more than 40 links.
+ * Resolve a path from directory `from` (an absolute path from the root). Symbolic links are
+ * followed inside the image; a final symbolic link only with `follow`. XW_ERR_NOTFOUND;
+ * XW_ERR_INPUT: a component is not a directory; XW_ERR_LIMIT: more than 40 links.
  */
 int xw_path_resolve(struct xw_image *img, xw_ino from, const char *path, bool follow, xw_ino *ino);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Contents of files. Inline data starts in i_block and continues in the value of the attribute
- * system.data; everything else is read through the map. Holes, unwritten extents and blocks after
- * the last mapped one read as zeros.
+ * system.data; all other contents are read through the map. Holes, unwritten extents and blocks
+ * after the last mapped block read as zeros.
  */
 #include "read/file.h"
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The contents of files and symbolic links, wherever they are stored: blocks, i_block, inline data.
- */
+/* The contents of files and symbolic links, stored in blocks, in i_block or as inline data. */
 #ifndef XW_READ_FILE_H
 #define XW_READ_FILE_H
 
 #include "read/map.h"
 
-/* Bytes; inline data is smaller than an inode plus one attribute value. */
+/* Maximum size of inline data in bytes: less than an inode plus one attribute value. */
 #define XW_INLINE_MAX (64u << 10)
 
 /*
- * The bytes [off, off + len) of a file, clipped to its size; *got is set to their number. Holes and
- * unwritten extents read as zeros. raw (the inode record) is needed for inline data, and may be
- * NULL where the inode has none.
+ * Read bytes [off, off + len) of a file, clipped to its size; *got is set to their number. Holes
+ * and unwritten extents read as zeros. raw (the inode record) is needed only for inline data, else
+ * it may be NULL.
  */
 int xw_file_pread(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		  const uint8_t *raw, uint64_t off, void *buf, size_t len, size_t *got);

@@ -2,9 +2,9 @@
 /*
  * Opening an image; reading its metadata blocks, group descriptors and inodes.
  *
- * Metadata goes through a direct-mapped cache of whole blocks: bounded for any image, without an
- * eviction policy, and effective for its one purpose: neighbors (inodes of a table block,
- * descriptors of a block) that are requested one by one.
+ * Metadata is read through a direct-mapped cache of whole blocks, which is bounded for any image,
+ * needs no eviction policy, and is effective for neighbors (inodes of a table block, descriptors of
+ * a block) that are requested one by one.
  */
 #include "read/image.h"
 
@@ -19,7 +19,7 @@
 #define CACHE_BYTES (2u << 20)
 #define CACHE_MIN_SLOTS 32u
 #define NO_BLOCK UINT64_MAX
-#define FLEX_LOG_MAX 16u /* larger flex groups are not shared by any image in practice */
+#define FLEX_LOG_MAX 16u /* larger values do not occur in practice */
 
 #define INCOMPAT_KNOWN                                                                             \
 	(XW_INCOMPAT_FILETYPE | XW_INCOMPAT_RECOVER | XW_INCOMPAT_META_BG | XW_INCOMPAT_EXTENTS |  \
@@ -35,7 +35,7 @@ struct xw_meta_cache {
 	} slot[];
 };
 
-/* A slot for one in 16 blocks is enough for a small filesystem: less is metadata. */
+/* A slot per 16 blocks is sufficient for a small filesystem: less than that is metadata. */
 static struct xw_meta_cache *cache_new(uint32_t block_size, uint64_t blocks)
 {
 	const uint64_t most = CACHE_BYTES / block_size;
@@ -139,7 +139,7 @@ static int load_super(struct xw_image *img)
 	return check_features(img);
 }
 
-/* Checks that the decoder could not do: whether the counts agree with each other. */
+/* Checks of the superblock beyond those of xw_super_decode(). */
 static int check_geometry(struct xw_image *img)
 {
 	const struct xw_super *sb = &img->sb;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An opened image: superblock, group descriptors, inodes. Read-only; everything is read from the
- * device on demand, and memory does not grow with the size of the image. A handle belongs to one
- * thread at a time; several handles (a superblock and a small cache each) may read one device in
- * parallel.
+ * device on demand, and memory does not grow with the size of the image. A handle may be used by
+ * one thread at a time; several handles (a superblock and a small cache each) may read one device
+ * in parallel.
  *
- * The contents are not trusted: block numbers are checked against the filesystem, structures
- * against their blocks, checksums (unless XW_IMAGE_NOCSUM) against contents; each failure names the
- * object.
+ * The contents are not trusted: block numbers must be inside the filesystem, structures inside
+ * their blocks, and checksums must match (unless XW_IMAGE_NOCSUM). Each failure names the object.
  */
 #ifndef XW_READ_IMAGE_H
 #define XW_READ_IMAGE_H
@@ -22,9 +21,9 @@
 struct xw_meta_cache;
 
 /*
- * Records that an update holds and has not written yet: `record` copies that of ino to raw, of
- * inode_size bytes, and sets *found; false: there is none, and raw is not touched. Its checksum is
- * not set yet. A negative code is a failure.
+ * Inode records that an update has changed in memory but not yet written. `record` copies the
+ * record of ino, whose checksum is not yet set, to raw (inode_size bytes) and sets *found to true;
+ * without such a record *found is false and raw unchanged. A negative code is a failure.
  */
 struct xw_image_pending {
 	int (*record)(void *arg, xw_ino ino, uint8_t *raw, bool *found);
@@ -41,7 +40,7 @@ struct xw_image {
 	uint64_t groups;
 	uint32_t itable_blocks; /* blocks in the inode table of a group */
 	struct xw_meta_cache *cache;
-	/* what xw_image_inode() and scans return first; record NULL: none, as after opening */
+	/* takes precedence in xw_image_inode() and scans; record is NULL after opening */
 	struct xw_image_pending pending;
 };
 
@@ -49,22 +48,21 @@ struct xw_image {
 #define XW_IMAGE_NOCSUM 0x1 /* checksums are not verified: for checkers and debuggers */
 #define XW_IMAGE_ANY_FEATURES 0x2 /* accept unknown incompat features */
 #define XW_IMAGE_SHORT 0x4 /* accept a device shorter than the filesystem */
-/* A damaged group does not prevent access to the others: see bitmaps.h. */
-#define XW_IMAGE_LENIENT 0x8
+#define XW_IMAGE_LENIENT 0x8 /* skip damaged descriptors, see xw_sysmap_new() */
 
 /*
- * Open the filesystem on dev through its primary superblock. The caller keeps owning dev, which
- * must outlive the image. XW_ERR_INPUT: no ext2/3/4 there. XW_ERR_UNSUPPORTED names the features.
- * XW_ERR_TRUNCATED: the device is too short. Logs a warning when the journal needs recovery: the
- * image then shows the state before it.
+ * Open the filesystem on dev through its primary superblock. dev is borrowed. XW_ERR_INPUT: not an
+ * ext2/3/4 filesystem. XW_ERR_UNSUPPORTED: unknown features. XW_ERR_TRUNCATED: the device is too
+ * short. If the journal needs recovery, a warning is logged, and the image shows the state before
+ * recovery.
  */
 int xw_image_open(struct xw_dev *dev, unsigned flags, struct xw_diag *diag, struct xw_image **out);
 /* img may be NULL. */
 void xw_image_close(struct xw_image *img);
-/* Drop cached metadata: to be called after writes to the device under the image. */
+/* Drop cached metadata; must be called after writes to the device. */
 void xw_image_forget(struct xw_image *img);
 
-/* Do blocks [blk, blk + len) lie in the filesystem and after block first_data_block? */
+/* Are blocks [blk, blk + len) inside the filesystem and after block first_data_block? */
 static inline bool xw_image_has_blocks(const struct xw_image *img, xw_blk blk, uint64_t len)
 {
 	return blk > img->sb.first_data_block && blk < img->sb.blocks_count &&
@@ -78,33 +76,33 @@ static inline bool xw_image_has_blocks(const struct xw_image *img, xw_blk blk, u
 int xw_image_meta(struct xw_image *img, xw_blk blk, uint32_t off, void *buf, size_t len);
 
 /*
- * The part of the filesystem that exists where XW_IMAGE_SHORT lets it be longer than the device:
- * its blocks; and the groups that start on the device, with those that share their metadata with
- * one of them (flex_bg). For loops and budgets: a damaged superblock may claim billions.
+ * The part of the filesystem on the device, which may be shorter with XW_IMAGE_SHORT: the number of
+ * blocks, and of groups that start on the device or share a flex_bg with such a group. For the
+ * bounds of loops: a damaged superblock may claim billions of blocks.
  */
 uint64_t xw_image_blocks_here(const struct xw_image *img);
 uint64_t xw_image_groups_here(const struct xw_image *img);
 
-/* The block that holds the descriptor of `group`. group < img->groups. */
+/* The block with the descriptor of `group`, which must be below img->groups. */
 xw_blk xw_image_desc_block(const struct xw_image *img, uint64_t group);
 /* Does `group` start with a copy of the superblock? */
 bool xw_image_has_super(const struct xw_image *img, uint64_t group);
 int xw_image_group(struct xw_image *img, uint64_t group, struct xw_group_desc *out);
 
-/* The metadata at the start of a group, in this order; a length of 0 means that there is none. */
+/* The metadata at the start of a group, in this order; a length of 0 means none. */
 struct xw_group_head {
 	uint32_t boot; /* a block before the superblock: bigalloc with 1 KiB blocks */
 	bool has_super;
-	xw_blk super; /* its place, whether or not there is one */
+	xw_blk super; /* block of the superblock, also without has_super */
 	bool meta_bg; /* a single block of descriptors, as with meta_bg */
-	/* blocks of descriptors, and blocks reserved for more of them */
+	/* number of descriptor blocks, and of reserved GDT blocks */
 	uint64_t desc_len, reserved_len;
 };
 void xw_image_group_head(const struct xw_image *img, uint64_t group, struct xw_group_head *out);
 
 /*
- * Read and decode inode ino; raw (inode_size bytes) may be NULL. XW_ERR_CORRUPT: the number or the
- * location of the table is impossible, or the record cannot be decoded; XW_ERR_CHECKSUM. In the
+ * Read and decode inode ino; raw (inode_size bytes) may be NULL. XW_ERR_CORRUPT: the inode number
+ * or the location of the table is invalid, or the record cannot be decoded; XW_ERR_CHECKSUM. In the
  * last two cases raw and *out are filled as far as possible.
  */
 int xw_image_inode(struct xw_image *img, xw_ino ino, struct xw_inode *out, uint8_t *raw);
@@ -112,14 +110,13 @@ int xw_image_inode(struct xw_image *img, xw_ino ino, struct xw_inode *out, uint8
 uint32_t xw_image_inode_seed(const struct xw_image *img, xw_ino ino, const struct xw_inode *inode);
 
 /*
- * All inode records of groups [group, end_group) in order, read in large runs. Parts of tables that
- * the descriptors call never used are skipped. Free records are returned as well: callers look at
- * mode and links.
+ * All inode records of groups [group, end_group) in order, read in large runs. Never used inodes
+ * (bg_itable_unused) are skipped. Free records are returned as well; callers check mode and links.
  */
 struct xw_inode_scan {
 	struct xw_image *img;
 	uint64_t group, end_group;
-	uint32_t index, count; /* in this group: next record, number of records to visit */
+	uint32_t index, count; /* next record of the group, number of records to visit */
 	xw_blk table;
 	uint32_t buf_first, buf_count; /* records in the buffer */
 	uint8_t *buf;

@@ -3,8 +3,7 @@
  * The entries of a directory from its itree: the walk of walk/itree.h up to its first finding, with
  * the entries of each leaf, which must ascend strictly over the whole tree.
  *
- * Leaves are read several at a time, since callers go to the inode tables and back for each of
- * them.
+ * Several leaves are read at a time, since callers alternate between leaves and inode tables.
  */
 #include "config.h"
 
@@ -61,8 +60,8 @@ static unsigned run_of_children(const struct xw_itree_iter *it, unsigned i, unsi
 }
 
 /*
- * Read ahead the children of the lowest index node from the current one on. A read error ends the
- * walk only when its leaf is reached.
+ * Read ahead the children of the lowest index node from the current one on. A read error is
+ * reported only when the walk reaches the unreadable leaf.
  */
 static int read_leaves(struct xw_itree_iter *it)
 {
@@ -91,7 +90,7 @@ static int read_leaves(struct xw_itree_iter *it)
 	return 0;
 }
 
-/* The block for the walk, from `ahead` if it is a leaf below an index node. */
+/* Read a block for the walk; leaves below an index node come from `ahead`. */
 static int read_node(void *arg, xw_blk blk, void *buf)
 {
 	struct xw_itree_iter *it = arg;
@@ -238,10 +237,7 @@ int xw_itree_next(struct xw_itree_iter *it, struct xw_itree_entry *e)
 		if (rc <= 0)
 			return rc;
 	}
-	/*
-	 * The order inside a leaf was checked; its first entry is compared with the last one of the
-	 * previous leaf.
-	 */
+	/* The order inside a leaf was checked; compare its first entry with the previous leaf. */
 	first = !it->off;
 	rc = xw_itree_leaf_decode(it->leaf, it->used, it->off, e, &it->off);
 	if (!rc && first && it->has_last && xw_itree_entry_cmp(&it->last, e) >= 0)

@@ -15,45 +15,44 @@ struct xw_itree_iter {
 	unsigned levels; /* 0: the end was reached */
 	struct xw_walk_itree walk;
 	const uint8_t *leaf; /* the current leaf */
-	uint32_t off, used; /* offset of its next entry, and size of its entries */
-	uint8_t *ahead; /* leaves that were read together */
-	/* index and number of these children of the lowest index node */
-	unsigned ahead_first, ahead_n;
+	uint32_t off, used; /* offset of the next entry of the leaf, and size of its entries */
+	uint8_t *ahead; /* leaves read ahead */
+	unsigned ahead_first, ahead_n; /* index of the first of them in the parent; their number */
 	bool has_last;
 	struct xw_itree_entry last; /* its name is in last_name */
 	char last_name[XW_NAME_MAX];
 	/*
-	 * May be set after xw_itree_begin(), which reads the root: called for every other node when
-	 * the walk reaches it. A negative code ends the walk.
+	 * May be set after xw_itree_begin(), which reads the root: called for every further node.
+	 * A negative code ends the walk.
 	 */
 	int (*on_node)(void *arg, xw_blk blk, unsigned level);
 	void *arg;
 };
 
 /*
- * The pointer to the root in block 0 of a directory whose inode has the itree flag. XW_ERR_CORRUPT:
- * there is none.
+ * Get the pointer to the root from block 0 of a directory with the itree flag. XW_ERR_CORRUPT:
+ * none.
  */
 int xw_itree_root(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, xw_blk *root);
 /*
- * XW_ERR_NOTFOUND, without a message: the directory has no itree, or this is no directory.
- * XW_ERR_CORRUPT, XW_ERR_CHECKSUM: its itree is damaged. End it in any case.
+ * XW_ERR_NOTFOUND, without a message: not a directory, or one without an itree. XW_ERR_CORRUPT,
+ * XW_ERR_CHECKSUM: the itree is damaged. Call xw_itree_end() even after a failure.
  */
 int xw_itree_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		   struct xw_itree_iter *it);
 /*
  * 1: *e is the next entry, by (inode, hash, name), without "." and ".." (name valid until the next
- * call). 0: end. Negative: a damaged node; the walk is over, and the caller has to read the blocks
- * of the directory.
+ * call). 0: end. Negative: a damaged node, which ends the walk; the caller has to read the blocks
+ * of the directory instead.
  */
 int xw_itree_next(struct xw_itree_iter *it, struct xw_itree_entry *e);
 void xw_itree_end(struct xw_itree_iter *it);
 
 /*
- * Can the itrees of the image be used in place of the directories? Each node must have a verified
- * checksum, the filesystem must be clean, and Linux must never have mounted it for writing. While
- * the feature is set Linux cannot, and tools that set it clear every stale flag first (itree(5));
- * but if it was mounted, somebody may have set the feature by hand.
+ * Can the itrees of the image be used in place of the directories? Checksums must be verified, the
+ * filesystem must be clean and never have been mounted for writing. Linux cannot mount it so while
+ * the feature is set, and tools that set the feature clear all stale flags first (itree(5)); a
+ * mount time shows that the feature may have been set by hand.
  */
 bool xw_itree_is_believed(const struct xw_image *img);
 

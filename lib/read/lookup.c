@@ -2,16 +2,14 @@
 /*
  * Lookup of one name in a directory.
  *
- * An htree tells which leaf holds a name, so a few blocks answer, also if the name does not exist.
- * The answer is trusted only if everything on the way is valid: the checksums, the order of the
- * index entries and their bounds; and if the name is missing, that the other names of the leaf
- * belong there (they do not when seed, hash or index differ from those that the directory was made
- * with). On any doubt all blocks of the directory are searched, which is correct for every
- * directory.
+ * An htree determines the leaf of a name, so a lookup reads only a few blocks, even if the name
+ * does not exist. The result is trusted only if everything on the path is valid: the checksums, the
+ * order of the index entries and their bounds; and, if the name is missing, the hashes of all other
+ * names of the leaf (a wrong seed, hash version or index would show there). Otherwise all blocks of
+ * the directory are searched, which is correct for every directory.
  *
- * The index is not used for casefolded and encrypted directories, where the bytes of the name are
- * not what is hashed; nor for names beyond ASCII where s_flags does not tell whether their bytes
- * were hashed as signed.
+ * The index is not used for casefolded and encrypted directories, where the hash is not computed
+ * over the bytes of the name, nor for non-ASCII names if s_flags does not define their signedness.
  */
 #include "config.h"
 
@@ -53,7 +51,7 @@ static bool is_ascii(const char *name, size_t len)
 	return true;
 }
 
-/* Can the index be used? "." and ".." have no hash: they are in block 0. */
+/* Can the index be used? Not for "." and "..", which are not hashed. */
 static bool index_serves(const struct lookup *l)
 {
 	const struct xw_super *sb = &l->img->sb;
@@ -65,7 +63,7 @@ static bool index_serves(const struct lookup *l)
 	       !xw_name_is_dots(l->name, l->len) && (signed_known || is_ascii(l->name, l->len));
 }
 
-/* ---- the path to a leaf; any failure but XW_ERR_NOMEM means that the index cannot be used ---- */
+/* ---- the path to a leaf; failures other than XW_ERR_NOMEM: the index is unusable ---- */
 
 static int read_block(struct lookup *l, uint32_t lblk, uint8_t *buf)
 {
@@ -95,7 +93,7 @@ static uint32_t entry_hash(const struct frame *f, unsigned i)
 	return e.hash;
 }
 
-/* The range of hashes that the first n frames allow: at least *from (ignoring bit 0), below *to. */
+/* The range of hashes under the first n frames: *from (ignoring bit 0) <= hash < *to. */
 static void bounds(const struct lookup *l, unsigned n, uint32_t *from, uint32_t *to)
 {
 	bool has_from = false, has_to = false;
@@ -116,7 +114,7 @@ static void bounds(const struct lookup *l, unsigned n, uint32_t *from, uint32_t 
 	}
 }
 
-/* Entries may have equal hashes, and with bit 0 set reach up to the bound itself. */
+/* Are the entries in order and in range? Equal hashes are valid, and so is the upper bound. */
 static bool in_order(const struct lookup *l, unsigned i)
 {
 	const struct frame *f = &l->f[i];
@@ -161,7 +159,7 @@ static int decode_node(const struct lookup *l, const uint8_t *buf, unsigned *lim
 	return xw_dx_node_decode(buf, bs, xw_super_has_csum(&l->img->sb), limit, count);
 }
 
-/* Read frame i, the block that frame i - 1 points to; positioned at its first entry. */
+/* Read index block lblk into frame i, positioned at its first entry. */
 static int enter_index(struct lookup *l, unsigned i, uint32_t lblk)
 {
 	struct frame *f = &l->f[i];
@@ -194,7 +192,7 @@ static int enter_leaf(struct lookup *l)
 	unsigned limit, count;
 	int rc = lblk ? read_block(l, lblk, l->leaf) : XW_ERR_CORRUPT;
 
-	/* an index block would look like a leaf without names */
+	/* Refuse an index block, which looks like a leaf without names. */
 	if (!rc && !decode_node(l, l->leaf, &limit, &count) &&
 	    limit == xw_dx_node_limit(bs, xw_super_has_csum(&l->img->sb)))
 		rc = XW_ERR_CORRUPT;
@@ -202,8 +200,8 @@ static int enter_leaf(struct lookup *l)
 }
 
 /*
- * Start with the entries of the leaf. Only the entry that is looked up must have a valid number and
- * name.
+ * Start with the entries of the leaf. Inode numbers and names of entries other than the wanted one
+ * are not checked.
  */
 static void begin_leaf(const struct lookup *l, uint32_t room, struct xw_dirblock *it)
 {
@@ -216,7 +214,7 @@ static void begin_leaf(const struct lookup *l, uint32_t room, struct xw_dirblock
 			      });
 }
 
-/* Search the leaf for the name. 1 found, 0 not. */
+/* Search the leaf for the name. 1: found; 0: not found. */
 static int search_leaf(struct lookup *l, uint32_t room)
 {
 	struct xw_dirblock_item item;
@@ -234,7 +232,7 @@ static int search_leaf(struct lookup *l, uint32_t room)
 	return rc ? XW_ERR_CORRUPT : 0;
 }
 
-/* Do the hashes of all names of the leaf, which decodes, belong there? */
+/* Are the hashes of all names of the leaf in its range? */
 static bool leaf_is_right(const struct lookup *l, uint32_t room)
 {
 	struct xw_dirblock_item item;
@@ -255,7 +253,7 @@ static bool leaf_is_right(const struct lookup *l, uint32_t room)
 	return !rc;
 }
 
-/* Move to the adjacent leaf. 1; 0: there is none. */
+/* Move to the previous (back) or next leaf. 1; 0: none. */
 static int step(struct lookup *l, bool back)
 {
 	unsigned i = l->n;
@@ -276,7 +274,7 @@ static int step(struct lookup *l, bool back)
 	return rc ? rc : 1;
 }
 
-/* Does the next leaf, if there is one, start with the hash that is looked up? */
+/* Do names with the wanted hash continue in the next leaf? */
 static bool goes_on(const struct lookup *l)
 {
 	uint32_t from, to;
@@ -286,8 +284,8 @@ static bool goes_on(const struct lookup *l)
 }
 
 /*
- * Check the adjacent leaf where no checksum covers the bound between the two: if that bound had
- * been moved, the names of that leaf would not fit it.
+ * Without checksums, check the adjacent leaf, too: if the bound between the two leaves were wrong,
+ * names of the adjacent leaf would be out of its range.
  */
 static int check_beside(struct lookup *l, bool back, uint32_t room)
 {
@@ -298,7 +296,7 @@ static int check_beside(struct lookup *l, bool back, uint32_t room)
 	return rc;
 }
 
-/* Find the leaf that the index names, and the path to it. */
+/* Find and read the leaf for the hash, and the path to it. */
 static int descend(struct lookup *l)
 {
 	int rc = enter_index(l, 0, 0);
@@ -313,7 +311,7 @@ static int descend(struct lookup *l)
 	return rc ? rc : enter_leaf(l);
 }
 
-/* 1: l->found; 0: the name does not exist; negative: the index cannot tell. */
+/* 1: l->found; 0: the name does not exist; negative: the index is unusable. */
 static int lookup_indexed(struct lookup *l)
 {
 	const uint32_t room =
@@ -370,7 +368,7 @@ static int lookup_linear(struct lookup *l, const uint8_t *raw)
 		xw_dir_end(&it);
 		return rc;
 	}
-	/* a damaged block hides only its own names */
+	/* Continue after damaged blocks. */
 	while ((rc = xw_dir_next(&it, &l->found, NULL))) {
 		if (rc < 0)
 			damage = rc;
@@ -398,7 +396,7 @@ int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len
 		return rc;
 	rc = index_serves(&l) ? ask_index(&l) : XW_ERR_UNSUPPORTED;
 	if (rc < 0 && rc != XW_ERR_NOMEM) {
-		/* errors of the index are not the reason of a failure here */
+		/* The linear search replaces the index, so drop messages about it. */
 		if (clean)
 			xw_diag_clear(diag);
 		rc = lookup_linear(&l, raw);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs of a file: the walk of walk/map.h up to its first finding, which becomes an error with a
- * message.
- *
- * Logical order must ascend: the logical block in an index entry is checked here, too, since
- * callers seek by it.
+ * message. The logical blocks of index entries must ascend, too, since seeking relies on them.
  */
 #include "config.h"
 
@@ -50,7 +47,7 @@ static int refuse(struct xw_map_iter *it, const struct xw_walk_map_item *f)
 	case XW_MAP_WRAP:
 	case XW_MAP_END:
 	case XW_MAP_LONG:
-	case XW_MAP_PLACE: /* not without `outvote` */
+	case XW_MAP_PLACE: /* only with `outvote` */
 	case XW_MAP_INDEX:
 		return map_corrupt(it, "extent out of order at logical block", f->lblk);
 	case XW_MAP_BUDGET:
@@ -119,7 +116,7 @@ static bool array_ended(const struct xw_walk_map *w)
 	return w->at[w->level].index >= (w->level ? w->at[w->level].count : XW_NDIR_BLOCKS);
 }
 
-/* Consecutive pointers form one run, even across arrays. */
+/* As next_run() for block maps; merges consecutive pointers across pointer blocks. */
 static int next_pointers(struct xw_map_iter *it, struct xw_map_run *run)
 {
 	int rc = 1;

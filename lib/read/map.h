@@ -22,9 +22,9 @@ struct xw_map_iter {
 	xw_ino ino;
 	bool done;
 	xw_lblk from; /* runs are clipped to start here */
-	xw_lblk next; /* logical blocks below it were returned */
+	xw_lblk next; /* end of the last run or start of the current node */
 	struct xw_walk_map walk;
-	/* block maps: read ahead to see whether a run continues; len 0: none */
+	/* block maps: the run after the last one, read to merge adjacent runs; len 0: none */
 	struct xw_map_run ahead;
 	/*
 	 * May be set after begin: called for each block of the map before its contents are
@@ -36,7 +36,7 @@ struct xw_map_iter {
 
 /*
  * Start at logical block `from`. An inode without a map (a fast symlink, a device, inline data) has
- * no runs. XW_ERR_CORRUPT for an invalid root. End it in any case, even after failures.
+ * no runs. XW_ERR_CORRUPT for an invalid root. Call xw_map_end() even after a failure.
  */
 int xw_map_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, xw_lblk from,
 		 struct xw_map_iter *it);
@@ -44,9 +44,7 @@ int xw_map_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 int xw_map_next(struct xw_map_iter *it, struct xw_map_run *run);
 void xw_map_end(struct xw_map_iter *it);
 
-/*
- * The run that contains lblk, clipped to start there; run->len 0 and run->pblk 0 when it is a hole.
- */
+/* Get the run from lblk on; run->len 0 and run->pblk 0 if lblk is in a hole. */
 int xw_map_lookup(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, xw_lblk lblk,
 		  struct xw_map_run *run);
 

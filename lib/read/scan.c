@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every inode record in order, read in runs of RUN_BYTES: the way to visit all inodes, since
- * reading them one by one would read each table block several times. Each scan has its own buffer,
- * so that parts of an image can be scanned in parallel.
+ * All inode records in order, read in runs of RUN_BYTES. Each scan has its own buffer, so that
+ * parts of an image can be scanned in parallel.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@ int xw_inode_scan_begin(struct xw_image *img, uint64_t group, uint64_t end_group
 	return s->buf ? 0 : xw_fail_nomem(img->diag, "inode scan");
 }
 
-/* Start s->group: how many of its records must be visited. */
+/* Start with s->group: determine its table and the number of records to visit. */
 static int enter_group(struct xw_inode_scan *s)
 {
 	struct xw_image *img = s->img;
@@ -71,7 +70,7 @@ static int fill(struct xw_inode_scan *s)
 	return 0;
 }
 
-/* A record of an update takes the place of the one in the table. */
+/* Replace the record by the one that an update has in memory, if any. */
 static int apply_pending(struct xw_inode_scan *s, xw_ino ino, uint8_t *raw)
 {
 	const struct xw_image_pending *p = &s->img->pending;
@@ -86,7 +85,7 @@ int xw_inode_scan_next(struct xw_inode_scan *s, xw_ino *ino, const uint8_t **raw
 	int rc;
 
 	for (; s->group < s->end_group; s->group++, s->count = s->index = 0, s->table = 0) {
-		/* table is 0 until the group was started */
+		/* table is 0 until enter_group() */
 		rc = s->table || s->index ? 0 : enter_group(s);
 		if (!rc && s->index == s->count)
 			continue;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Summaries come from descriptors: one pass over them opens the largest image. A descriptor does
- * not tell how many free runs a group has, so the allocator gets an upper bound and reads the
- * bitmap when it considers the group. For groups with an uninitialized bitmap the runs follow from
- * the metadata and are exact.
+ * Summaries come from one pass over the descriptors. A descriptor does not contain the number of
+ * free runs of its group, so the allocator gets an upper bound and reads the bitmap when it
+ * considers the group. For groups with an uninitialized bitmap the runs between the metadata are
+ * exact.
  */
 #include "config.h"
 
@@ -35,8 +35,8 @@ static int add_run(void *arg, uint32_t at, uint32_t len)
 }
 
 /*
- * The free runs between the metadata of a group. False: they contradict the descriptor; loading the
- * bitmap reports it.
+ * Summarize the free runs between the metadata of a group. False: they contradict the descriptor,
+ * which is reported when the bitmap is loaded.
  */
 static bool between_metadata(const struct xw_space_view *v, uint32_t group,
 			     struct xw_group_summary *out)
@@ -63,7 +63,7 @@ static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out
 	*known = false;
 	if (rc && !v->damaged)
 		return rc;
-	if (rc) { /* loading the bitmap reports it */
+	if (rc) { /* reported when the bitmap is loaded */
 		out->free = size;
 		return 0;
 	}
@@ -74,15 +74,15 @@ static int group_summary(void *arg, uint32_t group, struct xw_group_summary *out
 	if (gd.free_blocks > size && !v->damaged && !v->bitmap)
 		return xw_fail(v->img->diag, XW_ERR_CORRUPT,
 			       "%s: group %" PRIu32
-			       ": more free blocks than it has; run xw-fsck -f",
+			       ": free block count exceeds the group; run xw-fsck -f",
 			       v->img->dev->name, group);
 	out->free = XW_MIN(gd.free_blocks, size);
 	return 0;
 }
 
 /*
- * A long search reads bitmaps in ascending order but one at a time, and only those of a flex group
- * are contiguous. The longer it was, the further it is expected to go.
+ * A long search reads bitmaps in ascending order but one at a time, and only the bitmaps of a flex
+ * group are contiguous. The read-ahead window doubles as the search continues.
  */
 static void read_ahead(struct xw_space_view *v, uint32_t group)
 {

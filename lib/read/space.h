@@ -7,34 +7,32 @@
 #include "space/space.h"
 
 /*
- * Answers the allocator's questions about groups: from descriptors when it is created, from bitmaps
- * on demand. Groups with an uninitialized bitmap follow from the location of the metadata.
+ * The source of an allocator: group summaries come from descriptors, or from the location of the
+ * metadata for groups with an uninitialized bitmap; bitmaps are read on demand.
  */
 struct xw_space_view {
 	struct xw_image *img;
 	const struct xw_sysmap *sysmap;
 	/*
-	 * NULL: a damaged group is a failure. Otherwise it is called for each damaged group, with
-	 * the message in img->diag (cleared afterwards), and the bitmap as read is used.
+	 * NULL: a damaged group is a failure. Otherwise called for each damaged group, with the
+	 * message in img->diag (cleared afterwards), and the bitmap as read is used.
 	 */
 	void (*damaged)(void *arg, uint64_t group);
 	/*
-	 * NULL: xw_image_block_bitmap(). Otherwise the source of bitmaps, for a caller with its own
-	 * policy for bitmaps that contradict their descriptors.
+	 * Reads a bitmap, for callers with a policy of their own for bitmaps that contradict their
+	 * descriptors; NULL: xw_image_block_bitmap().
 	 */
 	int (*bitmap)(void *arg, uint32_t group, uint8_t *bits);
 	void *arg;
 	void *scratch; /* set by xw_space_view_open() */
-	/*
-	 * The recent sequence of bitmap reads, to read ahead for ascending requests. Set likewise.
-	 */
+	/* state of the read-ahead for ascending requests; set by xw_space_view_open() */
 	uint32_t last, in_order, ahead, window;
 	uint64_t prefetched; /* number of bitmaps requested ahead */
 };
 
 /*
- * Create an allocator over the image. Only the settings of *tunables are used (optimize_scan and
- * the fields after it). It and v must outlive the allocator.
+ * Create an allocator over the image. Only optimize_scan and the following fields of *tunables are
+ * used. v must outlive the allocator.
  */
 int xw_space_view_open(struct xw_space_view *v, const struct xw_space_params *tunables,
 		       struct xw_space **out);
@@ -43,7 +41,7 @@ int xw_space_view_open(struct xw_space_view *v, const struct xw_space_params *tu
  * processor); memory: 4 MiB.
  */
 int xw_space_view_resolve(struct xw_space_view *v, struct xw_space *space, unsigned jobs);
-/* To be called after the allocator was freed. */
+/* Must be called after the allocator was freed. */
 void xw_space_view_close(struct xw_space_view *v);
 
 #endif

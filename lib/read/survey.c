@@ -2,8 +2,8 @@
 /*
  * Reads and counts all bitmaps that the allocator has not loaded yet. One thread reads descriptors
  * in waves; several threads examine the groups of a wave in slabs of neighbors, whose bitmaps are
- * usually contiguous. A group with any error is left to xw_space_resolve(), which finds and reports
- * it again.
+ * usually contiguous. A group with any error is left to xw_space_resolve(), which reports the
+ * error.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@ struct wave {
 	uint32_t first, n;
 	struct group {
 		struct xw_group_desc gd;
-		xw_blk place; /* place of the bitmap; 0: it is not read */
+		xw_blk place; /* block of the bitmap; 0: not to be read */
 		bool seen;
 		struct xw_group_survey survey;
 	} group[WAVE];
@@ -36,7 +36,7 @@ static void survey_group(struct wave *w, struct xw_image *img, uint32_t i)
 
 	if (xw_image_block_bits_check(img, w->v->sysmap, w->first + i, &g->gd, bits))
 		return;
-	/* the word in which the group ends */
+	/* Set the bits after the end of the group in its last 64-bit word. */
 	memset(bits + xw_image_group_bits(img) / 8, 0xff, -(xw_image_group_bits(img) / 8) % 8);
 	xw_space_survey(w->space, w->first + i, bits, &g->survey);
 	g->seen = true;
@@ -126,7 +126,7 @@ int xw_space_view_resolve(struct xw_space_view *v, struct xw_space *space, unsig
 		img->diag = NULL;
 		rc = survey_all(v, space, pool, w);
 		img->diag = diag;
-		/* any other error, which may be from the device, is found again below */
+		/* xw_space_resolve() finds and reports errors of the device again. */
 		if (!rc && img->dev->diag)
 			xw_diag_clear(img->dev->diag);
 	}

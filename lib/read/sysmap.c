@@ -2,10 +2,9 @@
 /*
  * The location of the metadata of all groups, as sorted runs.
  *
- * Bitmaps and tables of a group may lie anywhere (flex_bg), so a query for a block needs all
- * descriptors: they are read once. Each kind of metadata usually continues where that of the
- * previous group ended, so each kind collects its own runs, and these are sorted and merged at the
- * end.
+ * Bitmaps and tables of a group may be anywhere (flex_bg), so a query for a block needs all
+ * descriptors, which are read once. Each kind of metadata usually continues at the end of that of
+ * the previous group, so runs are collected by kind, and sorted and merged at the end.
  *
  * Invariant: runs are ascending, do not touch, and lie inside the filesystem.
  *
@@ -67,7 +66,7 @@ static int add(struct collector *c, struct runs *to, xw_blk start, uint64_t len)
 	return xw_vec_push(to, run) ? xw_fail_nomem(c->img->diag, "the places of metadata") : 0;
 }
 
-/* Only in a lenient scan can a location lie outside. */
+/* Add a location unless it is outside the filesystem, which is possible only in a lenient scan. */
 static int add_inside(struct collector *c, int kind, xw_blk start, uint64_t len)
 {
 	if (!xw_image_has_blocks(c->img, start, len))
@@ -75,7 +74,7 @@ static int add_inside(struct collector *c, int kind, xw_blk start, uint64_t len)
 	return add(c, &c->kind[kind], start, len);
 }
 
-/* Blocks at the start of a group that hold copies of superblock and descriptors. */
+/* Number of blocks at the start of a group for copies of superblock and descriptors. */
 static uint64_t head_blocks(const struct collector *c, uint64_t group)
 {
 	struct xw_group_head h;
@@ -85,8 +84,8 @@ static uint64_t head_blocks(const struct collector *c, uint64_t group)
 }
 
 /*
- * Table blocks after the last inode that was ever used. A zeroed table must not be overwritten: a
- * checker that lost the descriptor reads all of it.
+ * Add the table blocks after the last inode that was ever used. Zeroed tables are left out, since
+ * they must stay zero: a checker without a valid descriptor reads the whole table.
  */
 static int add_unused(struct collector *c, const struct xw_group_desc *gd, uint64_t group)
 {
@@ -126,7 +125,7 @@ static int collect_group(struct collector *c, uint64_t group)
 	int rc = xw_image_group(img, group, &gd);
 
 	if (rc && lenient && rc != XW_ERR_CHECKSUM && rc != XW_ERR_NOMEM) {
-		c->ends = true; /* groups end where descriptors cannot be read any more */
+		c->ends = true; /* ignore all groups after an unreadable descriptor */
 		return 0;
 	}
 	if (rc && !(lenient && rc == XW_ERR_CHECKSUM))
@@ -182,7 +181,7 @@ static uint64_t total(const struct runs *r)
 	return sum;
 }
 
-/* Merge all kinds. Where groups claim the same block, no part of their tables counts as unused. */
+/* Merge all kinds. If metadata overlaps, no part of a table counts as unused. */
 static int join(struct collector *c, struct runs *out)
 {
 	uint64_t sum = 0;
@@ -272,7 +271,7 @@ uint64_t xw_sysmap_at(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *i
 	return ask(&m->meta, blk, n, is_meta);
 }
 
-/* As ask(). */
+/* The first tail that ends after blk, or NULL. */
 static const struct tail *find_tail(const struct tails *t, xw_blk blk)
 {
 	size_t lo = 0, hi = t->n;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Extended attributes of an inode, one at a time: first those in its record, then those in its
- * block. A value in an EA inode is read when its entry is reached, so a set of any size needs
- * memory for one value only.
+ * block. A value in an EA inode is read when its entry is returned, so only one value is in memory.
  */
 #include "read/xattrs.h"
 
@@ -101,7 +100,7 @@ static int load_value(struct xw_xattr_iter *it, xw_ino ea, uint32_t size)
 		return rc;
 	if (!(inode.flags & XW_FL_EA_INODE) || (inode.mode & XW_S_IFMT) != XW_S_IFREG ||
 	    inode.flags & XW_FL_INLINE_DATA)
-		return value_corrupt(it, ea, "not an inode for values");
+		return value_corrupt(it, ea, "not an EA inode");
 	if (inode.size != size || size > XW_XATTR_SIZE_MAX)
 		return value_corrupt(it, ea, "wrong size");
 	free(it->value);
@@ -111,7 +110,7 @@ static int load_value(struct xw_xattr_iter *it, xw_ino ea, uint32_t size)
 	rc = xw_file_pread(img, ea, &inode, NULL, 0, it->value, size, &got);
 	if (rc)
 		return rc;
-	/* Lustre's old format stores no hash but the number of the owner */
+	/* Old Lustre stored the owner's inode number and generation in place of the hash. */
 	if (!(img->flags & XW_IMAGE_NOCSUM) &&
 	    xw_xattr_value_hash(img->csum_seed, it->value, size) != xw_inode_ea_hash(&inode) &&
 	    ((uint32_t)inode.mtime.sec != it->ino || inode.generation != it->generation))

@@ -30,19 +30,19 @@ struct xw_xattr_iter {
 	uint8_t *value; /* value of an EA inode */
 };
 
-/* raw: the inode record. End it in any case. */
+/* raw: the inode record. Call xw_xattr_end() even after a failure. */
 int xw_xattr_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		   const uint8_t *raw, struct xw_xattr_iter *it);
 /*
  * 1: *a, valid until the next call; 0: end. Negative: a value, or the rest of the record or block,
- * cannot be read; the next call continues after it.
+ * cannot be read; the next call continues after the unreadable part.
  */
 int xw_xattr_next(struct xw_xattr_iter *it, struct xw_xattr_ref *a);
 void xw_xattr_end(struct xw_xattr_iter *it);
 
 /*
- * One attribute by index and name: its value in malloc'd memory (owned by the caller, never NULL).
- * XW_ERR_NOTFOUND without a message.
+ * Get one attribute by index and name: its value in malloc'd memory (owned by the caller, never
+ * NULL). XW_ERR_NOTFOUND without a message.
  */
 int xw_xattr_get(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, const uint8_t *raw,
 		 uint8_t index, const char *name, uint8_t **value, uint32_t *len);

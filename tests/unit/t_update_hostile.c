@@ -228,8 +228,9 @@ static const struct wrong {
 	{"quota", owner_unknown, "counts less than there is"},
 	{"ext_attr", counts_too_little, "has more blocks than it counts"},
 	{"itree", tree_of_another, "itree block 7167: "},
-	{"ext_attr", used_and_unused, "in use that the descriptor says was never used"},
-	{"uninit_bg,^metadata_csum", used_and_unused, "that the descriptor says was never used"},
+	{"ext_attr", used_and_unused, "in use is among the unused inodes of the descriptor"},
+	{"uninit_bg,^metadata_csum", used_and_unused,
+	 "is among the unused inodes of the descriptor"},
 };
 
 static void hurt(struct world *w, int (*how)(struct xw_update *u))
