@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "base/blockset.h"
+#include "base/bytes.h"
+#include "base/search.h"
 #include "base/types.h"
 
 enum { CHUNK = 32768, WORDS = CHUNK / 64, RUNS_FIRST = 4, RUNS_MAX = 256 };
@@ -120,19 +122,10 @@ static int to_bits(struct chunk *c)
 static uint32_t runs_find(const struct chunk *c, uint32_t at)
 {
 	const struct run *r = c->p;
-	uint32_t low = 0, high = c->n;
 
 	if (!c->n || r[c->n - 1].last < at)
 		return c->n;
-	while (low < high) {
-		const uint32_t mid = (low + high) / 2;
-
-		if (r[mid].last < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return (uint32_t)XW_LOWER_BOUND(i, c->n, r[i].last >= at);
 }
 
 static uint32_t runs_count(const struct chunk *c, uint32_t first, uint32_t last)
@@ -345,50 +338,15 @@ uint64_t xw_blockset_count(const struct xw_blockset *s, uint64_t start, uint64_t
 	return count;
 }
 
-/* Set bits [at, at + n) of an array of bytes. */
-static void set_bits(uint8_t *bits, uint64_t at, uint64_t n)
-{
-	for (; n && at % 8; at++, n--)
-		bits[at / 8] |= (uint8_t)(1u << at % 8);
-	memset(bits + at / 8, 0xFF, n / 8);
-	at += n / 8 * 8;
-	for (n %= 8; n; at++, n--)
-		bits[at / 8] |= (uint8_t)(1u << at % 8);
-}
-
 void xw_blockset_bits(const struct xw_blockset *s, uint64_t start, uint64_t n, uint8_t *bits)
 {
 	uint64_t at = start, first, len;
 
 	memset(bits, 0, (n + 7) / 8);
 	while (xw_blockset_next_in(s, at, start + n, &first, &len)) {
-		set_bits(bits, first - start, len);
 		at = first + len;
+		xw_set_bits(bits, first - start, at - start);
 	}
-}
-
-int xw_blockset_add_bits(struct xw_blockset *s, uint64_t start, uint64_t n, const uint8_t *bits)
-{
-	for (uint64_t i = 0; i < n;) {
-		uint64_t end;
-		int rc;
-
-		if (!(bits[i / 8] >> i % 8)) {
-			i = (i / 8 + 1) * 8;
-			continue;
-		}
-		if (!(bits[i / 8] >> i % 8 & 1)) {
-			i++;
-			continue;
-		}
-		for (end = i + 1; end < n && bits[end / 8] >> end % 8 & 1;)
-			end += end % 8 == 0 && end + 8 <= n && bits[end / 8] == 0xFF ? 8 : 1;
-		rc = xw_blockset_add(s, start + i, end - i, NULL);
-		if (rc)
-			return rc;
-		i = end;
-	}
-	return 0;
 }
 
 /*

@@ -27,8 +27,6 @@ bool xw_blockset_has(const struct xw_blockset *s, uint64_t n);
 uint64_t xw_blockset_count(const struct xw_blockset *s, uint64_t start, uint64_t len);
 /* Numbers [start, start + n) as bits, 1 = in the set; the rest of the last byte is zero. */
 void xw_blockset_bits(const struct xw_blockset *s, uint64_t start, uint64_t n, uint8_t *bits);
-/* The inverse of xw_blockset_bits(): add every number whose bit is set. */
-int xw_blockset_add_bits(struct xw_blockset *s, uint64_t start, uint64_t n, const uint8_t *bits);
 /*
  * The first run at or after `from` that starts before `end`, truncated at `end`; false when there
  * is none. Nothing after `end` is examined.

@@ -21,13 +21,4 @@ void xw_half_md4(uint32_t buf[4], const uint32_t in[8]);
 /* One TEA round over 4 input words into buf[0..1] (dx_hash version 2). */
 void xw_tea(uint32_t buf[4], const uint32_t in[4]);
 
-struct xw_sha256 {
-	uint32_t h[8];
-	uint64_t len;
-	uint8_t buf[64];
-};
-void xw_sha256_init(struct xw_sha256 *s);
-void xw_sha256_update(struct xw_sha256 *s, const void *buf, size_t len);
-void xw_sha256_final(struct xw_sha256 *s, uint8_t out[32]);
-
 #endif

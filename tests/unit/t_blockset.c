@@ -94,24 +94,21 @@ END_TEST
 START_TEST(bits_and_back)
 {
 	uint32_t state = (uint32_t)_i + 77;
-	uint8_t bits[LIMIT / 8 + 1] = {0};
 	const uint64_t start = rnd(&state, 1000), len = LIMIT - 1000 - rnd(&state, 9);
 	struct xw_blockset *s;
 
 	memset(model, 0, sizeof(model));
+	ck_assert_int_eq(xw_blockset_new(LIMIT, &s), 0);
 	for (uint64_t i = 0; i < len;) {
 		const uint64_t want = rnd(&state, _i ? 5000 : 3) + 1u;
 		const uint64_t n = XW_MIN(want, len - i);
 
 		if (rnd(&state, 2)) {
 			memset(model + start + i, 1, n);
-			for (uint64_t k = i; k < i + n; k++)
-				bits[k / 8] |= (uint8_t)(1u << k % 8);
+			ck_assert_int_eq(xw_blockset_add(s, start + i, n, NULL), 0);
 		}
 		i += n;
 	}
-	ck_assert_int_eq(xw_blockset_new(LIMIT, &s), 0);
-	ck_assert_int_eq(xw_blockset_add_bits(s, start, len, bits), 0);
 	same_runs(s);
 	same_bits(s, start, len);
 	xw_blockset_free(s);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Byte buffers: tests for zeros, and little-endian bitmaps as on disk. */
+#ifndef XW_BASE_BYTES_H
+#define XW_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline bool xw_all_zero(const void *buf, size_t len)
+{
+	const uint8_t *p = buf;
+
+	return !len || (!p[0] && !memcmp(p, p + 1, len - 1));
+}
+
+/* Set bits [from, to). */
+static inline void xw_set_bits(uint8_t *bits, uint64_t from, uint64_t to)
+{
+	for (; from < to && from % 8; from++)
+		bits[from / 8] |= (uint8_t)(1u << from % 8);
+	if (from + 8 <= to) {
+		memset(bits + from / 8, 0xFF, (to - from) / 8);
+		from += (to - from) / 8 * 8;
+	}
+	for (; from < to; from++)
+		bits[from / 8] |= (uint8_t)(1u << from % 8);
+}
+
+#endif
