@@ -96,13 +96,13 @@ static void send_back(struct xw_batch *b, uint64_t at_least)
 static void write_out(struct xw_batch *b, const void *mem, size_t len, uint64_t off)
 {
 	bool first = b->stats.writes == 0, follows = !first && off == b->end;
-	int err;
+	int rc;
 
 	if (error(b))
 		return;
-	err = xw_dev_pwrite(b->dev, mem, len, off);
-	if (err) {
-		__atomic_store_n(&b->err, err, __ATOMIC_RELEASE);
+	rc = xw_dev_pwrite(b->dev, mem, len, off);
+	if (rc) {
+		__atomic_store_n(&b->err, rc, __ATOMIC_RELEASE);
 		return;
 	}
 	if (b->threaded)
@@ -204,15 +204,15 @@ static size_t room(const struct buffer *buf)
 static int aim(struct xw_batch *b, uint64_t off, struct buffer **out)
 {
 	struct buffer *buf = current(b);
-	int err = error(b);
+	int rc = error(b);
 
-	if (!err && buf->len && (off != buf->off + buf->len || room(buf) == 0))
-		err = close_current(b);
+	if (!rc && buf->len && (off != buf->off + buf->len || room(buf) == 0))
+		rc = close_current(b);
 	buf = current(b);
 	if (buf->len == 0)
 		begin(b, buf, off);
 	*out = buf;
-	return err;
+	return rc;
 }
 
 /* src NULL: zeros */
@@ -224,11 +224,11 @@ static int put(struct xw_batch *b, uint64_t off, const unsigned char *src, uint6
 		return xw_fail(b->dev->diag, XW_ERR_LIMIT, "%s: byte %llu + %llu is too large",
 			       b->dev->name, (unsigned long long)off, (unsigned long long)len);
 	while (len) {
-		int err = aim(b, off, &buf);
+		int rc = aim(b, off, &buf);
 		size_t n;
 
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 		n = (size_t)XW_MIN((uint64_t)room(buf), len);
 		if (!src) {
 			memset(buf->mem + buf->len, 0, n);
@@ -242,9 +242,9 @@ static int put(struct xw_batch *b, uint64_t off, const unsigned char *src, uint6
 		}
 		/* The buffer is full: hand it to the writer now. */
 		if (buf->len && room(buf) == 0)
-			err = close_current(b);
-		if (err)
-			return err;
+			rc = close_current(b);
+		if (rc)
+			return rc;
 		src = src ? src + n : NULL;
 		off += n;
 		len -= n;
@@ -265,19 +265,19 @@ int xw_batch_zeros(struct xw_batch *b, uint64_t off, uint64_t len)
 int xw_batch_reserve(struct xw_batch *b, uint64_t off, size_t len, void **out)
 {
 	struct buffer *buf;
-	int err;
+	int rc;
 
 	if (len > b->unit)
 		return xw_fail(b->dev->diag, XW_ERR_INTERNAL,
 			       "reservation of %zu bytes in a batch of %zu", len, b->unit);
-	err = aim(b, off, &buf);
-	if (!err && len > b->unit - buf->len) {
-		err = close_current(b);
+	rc = aim(b, off, &buf);
+	if (!rc && len > b->unit - buf->len) {
+		rc = close_current(b);
 		buf = current(b);
 		begin(b, buf, off);
 	}
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	*out = memset(buf->mem + buf->len, 0, len);
 	/* The next call closes the buffer at the earliest; the caller fills it until then. */
 	buf->len += len;
@@ -286,12 +286,12 @@ int xw_batch_reserve(struct xw_batch *b, uint64_t off, size_t len, void **out)
 
 int xw_batch_drain(struct xw_batch *b)
 {
-	int err = close_and_wait(b, 1, 1);
+	int rc = close_and_wait(b, 1, 1);
 
 	/* The writer is idle now, so the caller may use the fields of the writing side. */
-	if (!err)
+	if (!rc)
 		send_back(b, WINDOW_MIN);
-	return err;
+	return rc;
 }
 
 void xw_batch_stats(const struct xw_batch *b, struct xw_batch_stats *out)
@@ -342,7 +342,7 @@ int xw_batch_new(struct xw_dev *dev, size_t unit, bool threaded, struct xw_diag 
 		 struct xw_batch **out)
 {
 	struct xw_batch *b;
-	int err;
+	int rc;
 
 	if (unit == 0)
 		unit = XW_BATCH_UNIT;
@@ -356,12 +356,12 @@ int xw_batch_new(struct xw_dev *dev, size_t unit, bool threaded, struct xw_diag 
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->more, NULL);
 	pthread_cond_init(&b->less, NULL);
-	err = make_ring(b, threaded, diag);
-	if (!err && threaded)
-		err = start_writer(b, diag);
-	if (err) {
+	rc = make_ring(b, threaded, diag);
+	if (!rc && threaded)
+		rc = start_writer(b, diag);
+	if (rc) {
 		xw_batch_free(b);
-		return err;
+		return rc;
 	}
 	*out = b;
 	return 0;

@@ -41,31 +41,31 @@ static int check_range(struct offset_dev *w, uint64_t off)
 static int window_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 {
 	struct offset_dev *w = window(d);
-	int err = check_range(w, off);
+	int rc = check_range(w, off);
 
-	return err ? err : xw_dev_pread(w->under, buf, len, off + w->off);
+	return rc ? rc : xw_dev_pread(w->under, buf, len, off + w->off);
 }
 
 static int window_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
 {
 	struct offset_dev *w = window(d);
-	int err = check_range(w, off);
+	int rc = check_range(w, off);
 
-	if (!err)
-		err = xw_dev_pwritev(w->under, iov, n, off + w->off);
+	if (!rc)
+		rc = xw_dev_pwritev(w->under, iov, n, off + w->off);
 	follow_size(w);
-	return err;
+	return rc;
 }
 
 static int window_zero(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	struct offset_dev *w = window(d);
-	int err = check_range(w, off);
+	int rc = check_range(w, off);
 
-	if (!err)
-		err = xw_dev_zero(w->under, off + w->off, len);
+	if (!rc)
+		rc = xw_dev_zero(w->under, off + w->off, len);
 	follow_size(w);
-	return err;
+	return rc;
 }
 
 static int window_flush(struct xw_dev *d)
@@ -76,12 +76,12 @@ static int window_flush(struct xw_dev *d)
 static int window_set_size(struct xw_dev *d, uint64_t size)
 {
 	struct offset_dev *w = window(d);
-	int err = check_range(w, size);
+	int rc = check_range(w, size);
 
-	if (!err)
-		err = xw_dev_set_size(w->under, size + w->off);
+	if (!rc)
+		rc = xw_dev_set_size(w->under, size + w->off);
 	follow_size(w);
-	return err;
+	return rc;
 }
 
 static void window_writeback(struct xw_dev *d, uint64_t off, uint64_t len)
@@ -103,9 +103,9 @@ static void window_ahead(struct xw_dev *d, uint64_t off, uint64_t len)
 static int window_discard(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	struct offset_dev *w = window(d);
-	int err = check_range(w, off);
+	int rc = check_range(w, off);
 
-	return err ? err : xw_dev_discard(w->under, off + w->off, len);
+	return rc ? rc : xw_dev_discard(w->under, off + w->off, len);
 }
 
 static bool window_data(struct xw_dev *d, uint64_t off, uint64_t *start, uint64_t *end)
@@ -122,17 +122,17 @@ static bool window_data(struct xw_dev *d, uint64_t off, uint64_t *start, uint64_
 static int window_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	struct offset_dev *w = window(d);
-	int err = check_range(w, off);
+	int rc = check_range(w, off);
 
-	return err ? err : xw_dev_reserve(w->under, off + w->off, len);
+	return rc ? rc : xw_dev_reserve(w->under, off + w->off, len);
 }
 
 static int window_check_end(struct xw_dev *d, uint64_t end)
 {
 	struct offset_dev *w = window(d);
-	int err = check_range(w, end);
+	int rc = check_range(w, end);
 
-	return err ? err : xw_dev_check_end(w->under, end + w->off);
+	return rc ? rc : xw_dev_check_end(w->under, end + w->off);
 }
 
 static int window_check_unused(struct xw_dev *d)
@@ -148,18 +148,18 @@ static bool window_hold(struct xw_dev *d, enum xw_dev_hold what)
 static int window_stamp(struct xw_dev *d, struct xw_dev_stamp *out)
 {
 	const uint64_t off = window(d)->off;
-	int err = xw_dev_stamp(window(d)->under, out);
+	int rc = xw_dev_stamp(window(d)->under, out);
 
 	out->size = out->size > off ? out->size - off : 0;
-	return err;
+	return rc;
 }
 
 static int window_pread_fresh(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 {
 	struct offset_dev *w = window(d);
-	int err = check_range(w, off);
+	int rc = check_range(w, off);
 
-	return err ? err : xw_dev_pread_fresh(w->under, buf, len, off + w->off);
+	return rc ? rc : xw_dev_pread_fresh(w->under, buf, len, off + w->off);
 }
 
 static void window_close(struct xw_dev *d)

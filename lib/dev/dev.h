@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device: the storage of an image. A vtable, so that an overlay or memory can take the place of a
- * file. All offsets and lengths are bytes.
+ * A device: the storage of an image. A vtable, so that an overlay can take the place of a file. All
+ * offsets and lengths are bytes.
  *
- * File and memory devices accept calls from several threads at once (the writer thread of the
+ * Devices accept calls from several threads at once (the writer thread of the
  * batcher beside readers); other threads may read `size` only while no writer runs.
  */
 #ifndef XW_DEV_DEV_H
@@ -121,8 +121,6 @@ int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, str
  * 512 to 65536) from aligned memory. Owns `under` once it succeeds; closes it.
  */
 int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out);
-/* Memory in sparse pages; initially size bytes of zeros. */
-int xw_dev_open_mem(uint64_t size, struct xw_diag *diag, struct xw_dev **out);
 /*
  * A null device: writes are discarded and only grow the size, reads return zeros. name: for
  * messages, constant.

@@ -73,27 +73,27 @@ static int trim_under(struct direct_dev *w)
 
 static int read_bounced(struct direct_dev *w, uint8_t *p, size_t len, uint64_t off)
 {
-	int err = round_up_under(w);
+	int rc = round_up_under(w);
 
-	while (len && !err) {
+	while (len && !rc) {
 		uint64_t from = down(w, off), skip = off - from;
 		size_t span = (size_t)XW_MIN(up(w, off + len) - from, BOUNCE);
 		size_t n = XW_MIN(span - skip, len);
 
-		err = xw_dev_pread(w->under, w->bounce, span, from);
-		if (!err)
+		rc = xw_dev_pread(w->under, w->bounce, span, from);
+		if (!rc)
 			memcpy(p, w->bounce + skip, n);
 		p += n;
 		off += n;
 		len -= n;
 	}
-	return err;
+	return rc;
 }
 
 static int direct_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 {
 	struct direct_dev *w = direct(d);
-	int err;
+	int rc;
 
 	pthread_mutex_lock(&w->lock);
 	if (off > d->size || len > d->size - off) {
@@ -106,9 +106,9 @@ static int direct_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 		pthread_mutex_unlock(&w->lock);
 		return xw_dev_pread(w->under, buf, len, off);
 	}
-	err = read_bounced(w, buf, len, off);
+	rc = read_bounced(w, buf, len, off);
 	pthread_mutex_unlock(&w->lock);
-	return err;
+	return rc;
 }
 
 /* Read one existing block into the bounce buffer; zeros past the end. */
@@ -146,28 +146,28 @@ static void take(struct gather *g, uint8_t *to, size_t len)
 
 static int write_bounced(struct direct_dev *w, struct gather *g, uint64_t len, uint64_t off)
 {
-	int err = round_up_under(w);
+	int rc = round_up_under(w);
 
-	while (len && !err) {
+	while (len && !rc) {
 		uint64_t from = down(w, off), skip = off - from;
 		size_t span = (size_t)XW_MIN(up(w, off + len) - from, BOUNCE);
 		size_t n = (size_t)XW_MIN(span - skip, len);
 		size_t last = span - w->align;
 
 		if (skip || n < w->align)
-			err = fetch(w, from, w->bounce);
-		if (!err && last && !is_aligned(w, skip + n))
-			err = fetch(w, from + last, w->bounce + last);
-		if (err)
+			rc = fetch(w, from, w->bounce);
+		if (!rc && last && !is_aligned(w, skip + n))
+			rc = fetch(w, from + last, w->bounce + last);
+		if (rc)
 			break;
 		take(g, w->bounce + skip, n);
-		err = xw_dev_pwrite(w->under, w->bounce, span, from);
+		rc = xw_dev_pwrite(w->under, w->bounce, span, from);
 		off += n;
 		len -= n;
-		if (!err)
+		if (!rc)
 			w->dev.size = XW_MAX(w->dev.size, off);
 	}
-	return err;
+	return rc;
 }
 
 static bool all_aligned(const struct direct_dev *w, const struct iovec *iov, int n, uint64_t off)
@@ -185,26 +185,26 @@ static int direct_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint
 	struct direct_dev *w = direct(d);
 	struct gather g = {.iov = iov};
 	uint64_t len = 0;
-	int err;
+	int rc;
 
 	for (int i = 0; i < n; i++) {
 		if (__builtin_add_overflow(len, iov[i].iov_len, &len))
 			len = UINT64_MAX - 1;
 	}
-	err = check_range(w, "write", off, len);
-	if (err || !len)
-		return err;
+	rc = check_range(w, "write", off, len);
+	if (rc || !len)
+		return rc;
 	if (all_aligned(w, iov, n, off)) {
-		err = xw_dev_pwritev(w->under, iov, n, off);
+		rc = xw_dev_pwritev(w->under, iov, n, off);
 		pthread_mutex_lock(&w->lock);
-		if (!err)
+		if (!rc)
 			d->size = XW_MAX(d->size, off + len);
 	} else {
 		pthread_mutex_lock(&w->lock);
-		err = write_bounced(w, &g, len, off);
+		rc = write_bounced(w, &g, len, off);
 	}
 	pthread_mutex_unlock(&w->lock);
-	return err;
+	return rc;
 }
 
 static int direct_zero(struct xw_dev *d, uint64_t off, uint64_t len)
@@ -212,48 +212,48 @@ static int direct_zero(struct xw_dev *d, uint64_t off, uint64_t len)
 	struct direct_dev *w = direct(d);
 	struct gather zeros = {0};
 	uint64_t from, to;
-	int err = check_range(w, "write", off, len);
+	int rc = check_range(w, "write", off, len);
 
-	if (err || !len)
-		return err;
+	if (rc || !len)
+		return rc;
 	pthread_mutex_lock(&w->lock);
 	w->under->keep = d->keep;
 	from = XW_MIN(up(w, off), off + len);
 	to = XW_MAX(down(w, off + len), from);
 	if (from > off)
-		err = write_bounced(w, &zeros, from - off, off);
-	if (!err && to > from)
-		err = xw_dev_zero(w->under, from, to - from);
-	if (!err && off + len > to)
-		err = write_bounced(w, &zeros, off + len - to, to);
-	if (!err)
+		rc = write_bounced(w, &zeros, from - off, off);
+	if (!rc && to > from)
+		rc = xw_dev_zero(w->under, from, to - from);
+	if (!rc && off + len > to)
+		rc = write_bounced(w, &zeros, off + len - to, to);
+	if (!rc)
 		d->size = XW_MAX(d->size, off + len);
 	pthread_mutex_unlock(&w->lock);
-	return err;
+	return rc;
 }
 
 static int direct_flush(struct xw_dev *d)
 {
 	struct direct_dev *w = direct(d);
-	int err;
+	int rc;
 
 	pthread_mutex_lock(&w->lock);
-	err = trim_under(w);
+	rc = trim_under(w);
 	pthread_mutex_unlock(&w->lock);
-	return err ? err : xw_dev_flush(w->under);
+	return rc ? rc : xw_dev_flush(w->under);
 }
 
 /* Exact size first: truncated data must not reappear when the file grows again. */
 static int direct_set_size(struct xw_dev *d, uint64_t size)
 {
 	struct direct_dev *w = direct(d);
-	int err = xw_dev_set_size(w->under, size);
+	int rc = xw_dev_set_size(w->under, size);
 
 	pthread_mutex_lock(&w->lock);
-	if (!err && !d->is_block)
+	if (!rc && !d->is_block)
 		d->size = size;
 	pthread_mutex_unlock(&w->lock);
-	return err;
+	return rc;
 }
 
 static int direct_discard(struct xw_dev *d, uint64_t off, uint64_t len)

@@ -156,13 +156,13 @@ static int check_write(struct xw_dev *d, uint64_t off, uint64_t len)
 static int file_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
 {
 	uint64_t len = 0;
-	int err;
+	int rc;
 
 	for (int i = 0; i < n; i++)
 		if (__builtin_add_overflow(len, iov[i].iov_len, &len))
 			return fail_at(d, "write", off, EFBIG);
-	err = check_write(d, off, len);
-	while (!err && len) {
+	rc = check_write(d, off, len);
+	while (!rc && len) {
 		ssize_t put = pwritev(file(d)->fd, iov, n < IOV_MAX ? n : IOV_MAX, (off_t)off);
 		size_t left;
 
@@ -178,22 +178,22 @@ static int file_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64
 		if (left) {
 			size_t rest = iov->iov_len - left;
 
-			err = write_all(d, (const char *)iov->iov_base + left, rest, off);
+			rc = write_all(d, (const char *)iov->iov_base + left, rest, off);
 			off += rest;
 			len -= rest;
 			iov++;
 			n--;
 		}
 	}
-	return err;
+	return rc;
 }
 
 static int write_zeros(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	struct iovec iov[ZEROS_IOV];
-	int err = 0;
+	int rc = 0;
 
-	while (len && !err) {
+	while (len && !rc) {
 		uint64_t n = 0;
 		int k = 0;
 
@@ -202,11 +202,11 @@ static int write_zeros(struct xw_dev *d, uint64_t off, uint64_t len)
 			iov[k].iov_len = XW_MIN(len - n, ZEROS_LEN);
 			n += iov[k].iov_len;
 		}
-		err = file_pwritev(d, iov, k, off);
+		rc = file_pwritev(d, iov, k, off);
 		off += n;
 		len -= n;
 	}
-	return err;
+	return rc;
 }
 
 /* Zero the range by fallocate() or BLKZEROOUT; false if the host cannot. */
@@ -245,16 +245,16 @@ static int file_set_size(struct xw_dev *d, uint64_t size)
 static int file_zero(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	uint64_t size = size_now(d), inside;
-	int err = check_write(d, off, len);
+	int rc = check_write(d, off, len);
 
-	if (err || !len)
-		return err;
+	if (rc || !len)
+		return rc;
 	inside = off >= size ? 0 : XW_MIN(len, size - off);
 	if (inside && !zero_by_host(d, off, inside))
-		err = write_zeros(d, off, inside);
-	if (!err && inside < len)
-		err = file_set_size(d, off + len);
-	return err;
+		rc = write_zeros(d, off, inside);
+	if (!rc && inside < len)
+		rc = file_set_size(d, off + len);
+	return rc;
 }
 
 static int file_flush(struct xw_dev *d)
@@ -328,10 +328,10 @@ static bool file_data(struct xw_dev *d, uint64_t off, uint64_t *start, uint64_t 
 
 static int file_reserve(struct xw_dev *d, uint64_t off, uint64_t len)
 {
-	int err = check_write(d, off, len), r;
+	int rc = check_write(d, off, len), r;
 
-	if (err || d->is_block || !len)
-		return err;
+	if (rc || d->is_block || !len)
+		return rc;
 	do
 		r = fallocate(file(d)->fd, FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)len);
 	while (r && errno == EINTR);
@@ -552,20 +552,20 @@ int xw_dev_open_fd(int fd, const char *path, unsigned flags, struct xw_diag *dia
 {
 	size_t len = strlen(path) + 1;
 	auto_free struct file_dev *f = calloc(1, sizeof(*f) + len);
-	int err;
+	int rc;
 
 	if (!f)
 		return xw_fail_nomem(diag, "a device");
-	err = lock_fd(fd, path, flags, diag);
-	if (err)
-		return err;
+	rc = lock_fd(fd, path, flags, diag);
+	if (rc)
+		return rc;
 	memcpy(f->name, path, len);
 	f->fd = fd;
 	f->mounted = flags & XW_DEV_MOUNTED;
 	f->dev = (struct xw_dev){.ops = &file_ops, .name = f->name, .diag = diag};
-	err = probe_size(f, flags);
-	if (err)
-		return err;
+	rc = probe_size(f, flags);
+	if (rc)
+		return rc;
 	*out = &steal(f)->dev;
 	return 0;
 }
@@ -573,14 +573,14 @@ int xw_dev_open_fd(int fd, const char *path, unsigned flags, struct xw_diag *dia
 int xw_dev_open_file(const char *path, unsigned flags, struct xw_diag *diag, struct xw_dev **out)
 {
 	auto_fd int fd = -1;
-	int err;
+	int rc;
 
 	if ((flags & XW_DEV_RDONLY) && (flags & XW_DEV_CREATE))
 		return xw_fail(diag, XW_ERR_USAGE, "%s: cannot create a file to read only", path);
-	err = open_fd(path, flags, diag, &fd);
-	if (!err)
-		err = xw_dev_open_fd(fd, path, flags, diag, out);
-	if (!err)
+	rc = open_fd(path, flags, diag, &fd);
+	if (!rc)
+		rc = xw_dev_open_fd(fd, path, flags, diag, out);
+	if (!rc)
 		fd = -1;
-	return err;
+	return rc;
 }

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/types.h"
 #include "dev/overlay.h"
 
@@ -140,14 +141,14 @@ static int check_range(struct xw_dev *d, uint64_t off, uint64_t len)
 static int read_base(struct overlay *o, void *buf, size_t len, uint64_t off)
 {
 	uint64_t there = off < o->base->size ? XW_MIN(len, o->base->size - off) : 0;
-	int err;
+	int rc;
 
 	memset((unsigned char *)buf + there, 0, len - there);
-	err = there ? xw_dev_pread(o->base, buf, there, off) : 0;
+	rc = there ? xw_dev_pread(o->base, buf, there, off) : 0;
 	/* Callers that tolerate unreadable blocks retry a failed read block by block. */
-	if (err == XW_ERR_IO && len <= o->block_size && o->unreadable)
+	if (rc == XW_ERR_IO && len <= o->block_size && o->unreadable)
 		o->unreadable(o->unreadable_arg, off);
-	return err;
+	return rc;
 }
 
 /* Bytes from off that are not dirty, at most len; off itself is in a clean block. */
@@ -162,16 +163,16 @@ static size_t clean_run(const struct overlay *o, uint64_t off, size_t len)
 
 static int read_bytes(struct overlay *o, unsigned char *p, size_t len, uint64_t off)
 {
-	int err = 0;
+	int rc = 0;
 
-	while (len && !err) {
+	while (len && !rc) {
 		const struct slot *s = lookup(o, off / o->block_size);
 		uint64_t in = off % o->block_size;
 		size_t n;
 
 		if (!s) {
 			n = clean_run(o, off, len);
-			err = read_base(o, p, n, off);
+			rc = read_base(o, p, n, off);
 		} else {
 			n = XW_MIN(len, o->block_size - in);
 			if (s->page)
@@ -183,7 +184,7 @@ static int read_bytes(struct overlay *o, unsigned char *p, size_t len, uint64_t 
 		off += n;
 		len -= n;
 	}
-	return err;
+	return rc;
 }
 
 static int tick(struct overlay *o)
@@ -196,19 +197,19 @@ static int tick(struct overlay *o)
 static int overlay_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
 {
 	struct overlay *o = ov(d);
-	int err = tick(o);
+	int rc = tick(o);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	pthread_rwlock_rdlock(&o->lock);
 	if (len && (off > d->size || len > d->size - off))
-		err = xw_fail(d->diag, XW_ERR_TRUNCATED,
-			      "%s: cannot read %zu bytes at byte %llu: past the end", d->name, len,
-			      (unsigned long long)off);
+		rc = xw_fail(d->diag, XW_ERR_TRUNCATED,
+			     "%s: cannot read %zu bytes at byte %llu: past the end", d->name, len,
+			     (unsigned long long)off);
 	else
-		err = read_bytes(o, buf, len, off);
+		rc = read_bytes(o, buf, len, off);
 	pthread_rwlock_unlock(&o->lock);
-	return err;
+	return rc;
 }
 
 /*
@@ -242,7 +243,7 @@ static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
 	const bool whole = n == o->block_size;
 	bool fresh;
 	struct slot *s = slot_for(o, blk, &fresh);
-	int err = 0;
+	int rc = 0;
 
 	if (!s)
 		return xw_fail_nomem(o->dev.diag, "an overlay");
@@ -253,17 +254,17 @@ static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
 		return 0;
 	}
 	if (!add_page(o, s))
-		err = xw_fail_nomem(o->dev.diag, "an overlay");
+		rc = xw_fail_nomem(o->dev.diag, "an overlay");
 	else if (fresh && !whole)
-		err = read_base(o, s->page, o->block_size, blk * o->block_size);
-	if (err && fresh) { /* a block without its contents must not stay in the table */
+		rc = read_base(o, s->page, o->block_size, blk * o->block_size);
+	if (rc && fresh) { /* a block without its contents must not stay in the table */
 		o->pages -= s->page != NULL;
 		free(s->page);
 		*s = (struct slot){0};
 		o->used--;
 	}
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	if (data)
 		memcpy(s->page + in, data, n);
 	else
@@ -274,85 +275,85 @@ static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
 /* Write len bytes (data NULL: zeros): free blocks to the base, all others to memory. */
 static int put(struct overlay *o, const unsigned char *data, uint64_t len, uint64_t off)
 {
-	int err = 0;
+	int rc = 0;
 
-	while (len && !err) {
+	while (len && !rc) {
 		uint64_t n, through = shadow_run(o, off, len, &n);
 
 		if (through) {
 			n = through;
 			o->shadow += n;
-			err = data ? xw_dev_pwrite(o->base, data, n, off)
-				   : xw_dev_zero(o->base, off, n);
+			rc = data ? xw_dev_pwrite(o->base, data, n, off)
+				  : xw_dev_zero(o->base, off, n);
 		} else {
-			err = hold(o, data, n, off);
+			rc = hold(o, data, n, off);
 		}
 		if (data)
 			data += n;
 		off += n;
 		len -= n;
 	}
-	return err;
+	return rc;
 }
 
 /* Invariant 3: bytes of the base past the old end become zeros. */
 static int grow(struct overlay *o, uint64_t size)
 {
 	uint64_t from = o->dev.size, end = XW_MIN(size, o->base->size);
-	int err = 0;
+	int rc = 0;
 
 	if (o->dev.is_block)
 		return xw_fail(o->dev.diag, XW_ERR_HOSTFULL,
 			       "%s: cannot write up to byte %llu: the device ends at %llu",
 			       o->dev.name, (unsigned long long)size,
 			       (unsigned long long)o->dev.size);
-	while (from < end && !err) {
+	while (from < end && !rc) {
 		uint64_t n = XW_MIN(end - from, o->block_size - from % o->block_size);
 
-		err = hold(o, NULL, n, from);
+		rc = hold(o, NULL, n, from);
 		from += n;
 	}
-	if (!err)
+	if (!rc)
 		o->dev.size = size;
-	return err;
+	return rc;
 }
 
 static int overlay_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uint64_t off)
 {
 	struct overlay *o = ov(d);
-	int err = tick(o);
+	int rc = tick(o);
 
 	pthread_rwlock_wrlock(&o->lock);
-	for (int i = 0; i < n && !err; i++) {
+	for (int i = 0; i < n && !rc; i++) {
 		const size_t len = iov[i].iov_len;
 
-		err = check_range(d, off, len);
-		if (!err && len && off + len > d->size)
-			err = grow(o, off + len);
-		if (!err)
-			err = put(o, iov[i].iov_base, len, off);
+		rc = check_range(d, off, len);
+		if (!rc && len && off + len > d->size)
+			rc = grow(o, off + len);
+		if (!rc)
+			rc = put(o, iov[i].iov_base, len, off);
 		off += len;
 	}
 	pthread_rwlock_unlock(&o->lock);
-	return err;
+	return rc;
 }
 
 static int overlay_zero(struct xw_dev *d, uint64_t off, uint64_t len)
 {
 	struct overlay *o = ov(d);
-	int err = check_range(d, off, len);
+	int rc = check_range(d, off, len);
 
-	if (!err)
-		err = tick(o);
-	if (err || !len)
-		return err;
+	if (!rc)
+		rc = tick(o);
+	if (rc || !len)
+		return rc;
 	pthread_rwlock_wrlock(&o->lock);
 	if (off + len > d->size)
-		err = grow(o, off + len);
-	if (!err)
-		err = put(o, NULL, len, off);
+		rc = grow(o, off + len);
+	if (!rc)
+		rc = put(o, NULL, len, off);
 	pthread_rwlock_unlock(&o->lock);
-	return err;
+	return rc;
 }
 
 /* Makes shadow writes durable; blocks held in memory wait for a commit. */
@@ -378,17 +379,17 @@ static int shrink(struct overlay *o, uint64_t size)
 static int overlay_set_size(struct xw_dev *d, uint64_t size)
 {
 	struct overlay *o = ov(d);
-	int err = check_range(d, size, 0);
+	int rc = check_range(d, size, 0);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	pthread_rwlock_wrlock(&o->lock);
 	if (size > d->size)
-		err = grow(o, size);
+		rc = grow(o, size);
 	else if (!d->is_block)
-		err = shrink(o, size);
+		rc = shrink(o, size);
 	pthread_rwlock_unlock(&o->lock);
-	return err;
+	return rc;
 }
 
 static void drop_all(struct overlay *o)
@@ -491,13 +492,6 @@ void xw_overlay_set_unreadable(struct xw_dev *d, void (*fn)(void *arg, uint64_t 
 	ov(d)->unreadable_arg = arg;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 uint64_t xw_overlay_ask(const struct xw_dev *overlay, uint64_t blk, uint64_t n, bool *through)
 {
 	struct overlay *o = ov(overlay);
@@ -530,7 +524,7 @@ int xw_overlay_dirty(const struct xw_dev *overlay, uint64_t **blocks, size_t *n)
 	for (size_t i = 0; i < o->slots; i++)
 		if (o->slot[i].key)
 			(*blocks)[k++] = o->slot[i].key - 1;
-	qsort(*blocks, k, sizeof(**blocks), by_number);
+	qsort(*blocks, k, sizeof(**blocks), xw_by_u64);
 	return 0;
 }
 

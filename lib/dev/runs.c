@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/types.h"
 #include "dev/runs.h"
 
@@ -34,18 +35,11 @@ static uint64_t capacity(const struct runs_dev *r)
 /* Map byte off to `under`; *len is the number of bytes that are contiguous from there on. */
 static uint64_t find(const struct runs_dev *r, uint64_t off, uint64_t *len)
 {
-	size_t from = 0, to = r->n;
+	const size_t next = XW_LOWER_BOUND(i, r->n, r->spans[i].at > off);
+	const struct span *s = &r->spans[next - 1];
 
-	while (to - from > 1) {
-		const size_t mid = from + (to - from) / 2;
-
-		if (r->spans[mid].at <= off)
-			from = mid;
-		else
-			to = mid;
-	}
-	*len = r->spans[from + 1].at - off;
-	return r->spans[from].off + (off - r->spans[from].at);
+	*len = r->spans[next].at - off;
+	return s->off + (off - s->at);
 }
 
 static int check(struct runs_dev *r, uint64_t off, uint64_t len, uint64_t end, int code)

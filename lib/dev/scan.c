@@ -26,13 +26,13 @@ struct scan {
 	uint64_t done, total; /* bytes, over all passes */
 };
 
-/* Report the blocks of the range as bad if err is set; failures of the device leave no message. */
-static int found(struct scan *sc, int err, uint64_t off, uint32_t len)
+/* Report the blocks of the range if they are bad; failures of the device leave no message. */
+static int found(struct scan *sc, bool bad, uint64_t off, uint32_t len)
 {
 	int rc = 0;
 
 	xw_diag_clear(sc->d->diag);
-	for (uint32_t at = 0; err && at < len && !rc; at += sc->s->block_size)
+	for (uint32_t at = 0; bad && at < len && !rc; at += sc->s->block_size)
 		rc = sc->s->bad(sc->s->arg, (off + at) / sc->s->block_size);
 	return rc;
 }
@@ -83,14 +83,15 @@ static int rewrite_piece(struct scan *sc, uint64_t off, uint32_t len)
 static int read_piece(struct scan *sc, uint64_t off, uint32_t len)
 {
 	const uint32_t bs = sc->s->block_size;
-	int err = xw_dev_pread(sc->d, sc->buf, len, off), rc = 0;
+	bool failed = xw_dev_pread(sc->d, sc->buf, len, off);
+	int rc = 0;
 
-	if (!err && (!sc->want || !memcmp(sc->buf, sc->want, len)))
+	if (!failed && (!sc->want || !memcmp(sc->buf, sc->want, len)))
 		return 0;
 	xw_diag_clear(sc->d->diag);
 	for (uint32_t at = 0; at < len && !rc; at += bs) {
-		err = xw_dev_pread(sc->d, sc->buf, bs, off + at);
-		rc = found(sc, err || (sc->want && memcmp(sc->buf, sc->want, bs)), off + at, bs);
+		failed = xw_dev_pread(sc->d, sc->buf, bs, off + at);
+		rc = found(sc, failed || (sc->want && memcmp(sc->buf, sc->want, bs)), off + at, bs);
 	}
 	return rc;
 }

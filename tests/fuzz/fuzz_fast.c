@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "../unit/memdev.h"
 #include "fast_world.h"
 #include "fastcommit/fastcommit.h"
 

@@ -15,6 +15,7 @@
 #include "base/types.h"
 #include "journal/replay.h"
 #include "journal/txn.h"
+#include "../unit/memdev.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

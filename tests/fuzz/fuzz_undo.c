@@ -14,6 +14,7 @@
 #include "base/crc.h"
 #include "commit/undo_apply.h"
 #include "commit/undo_file.h"
+#include "../unit/memdev.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,6 +6,7 @@
 #include "base/types.h"
 #include "base/vec.h"
 #include "crashdev.h"
+#include "memdev.h"
 #include "unit.h"
 
 #define SECTOR 512u

@@ -12,6 +12,7 @@
 #include "disk/fast.h"
 #include "disk/inode.h"
 #include "journal/log.h"
+#include "memdev.h"
 #include "steps_world.h"
 
 #define FAST_FREE 2208u /* from this block on all of the image is free */

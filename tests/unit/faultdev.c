@@ -5,6 +5,7 @@
 
 #include "base/types.h"
 #include "faultdev.h"
+#include "memdev.h"
 #include "unit.h"
 
 static struct faultdev *fault(struct xw_dev *d)

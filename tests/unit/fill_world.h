@@ -11,6 +11,7 @@
 
 #include "disk/inode.h"
 #include "import/fill.h"
+#include "memdev.h"
 #include "unit.h"
 
 #define BS 1024u

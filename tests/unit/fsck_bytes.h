@@ -13,6 +13,7 @@
 #include "dev/overlay.h"
 #include "disk_fix.h"
 #include "repairs/repairs.h"
+#include "memdev.h"
 #include "unit.h"
 
 enum {

@@ -14,6 +14,7 @@
 #include "commit_world.h"
 #include "digest.h"
 #include "groups.h"
+#include "memdev.h"
 #include "tarmake.h"
 #include "tmp.h"
 

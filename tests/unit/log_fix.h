@@ -9,6 +9,7 @@
 #include "base/endian.h"
 #include "base/types.h"
 #include "journal/replay.h"
+#include "memdev.h"
 #include "unit.h"
 
 #define LOG_BLOCKS 120u

@@ -12,6 +12,7 @@
 #include "base/endian.h"
 #include "dir/build.h"
 #include "disk/indirect.h"
+#include "memdev.h"
 #include "walk.h"
 
 #define FIX_MUST(x)                                                                                \

@@ -4,6 +4,7 @@
 
 #include "dev/scan.h"
 #include "plan/bad.h"
+#include "memdev.h"
 #include "plan_util.h"
 
 /* ---- lists ---- */

@@ -12,6 +12,7 @@
 #include "export/children.h"
 #include "import_world.h"
 #include "read/dirs.h"
+#include "memdev.h"
 #include "unit.h"
 
 #define NAMES 800u

@@ -20,6 +20,7 @@
 #include "dev/dev.h"
 #include "dev/overlay.h"
 #include "faultdev.h"
+#include "memdev.h"
 #include "tmp.h"
 #include "unit.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/endian.h"
 #include "disk/group.h"
+#include "memdev.h"
 #include "steps_world.h"
 #include "show/show.h"
 

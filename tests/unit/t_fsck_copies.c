@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "fsck_bytes.h"
+#include "memdev.h"
 #include "open/open.h"
 
 /* With blocks of 1 KiB and 256 per group the copies of 125 groups are within 32 MiB. */

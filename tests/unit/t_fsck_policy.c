@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dev/overlay.h"
+#include "memdev.h"
 #include "say/say.h"
 #include "unit.h"
 

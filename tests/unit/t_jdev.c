@@ -6,6 +6,7 @@
 #include "base/endian.h"
 #include "base/err.h"
 #include "fill/jdev.h"
+#include "memdev.h"
 #include "unit.h"
 
 static const uint8_t one[16] = "filesystem one.", two[16] = "filesystem two.";

@@ -12,6 +12,7 @@
 #include "journal/replay.h"
 #include "journal/txn.h"
 #include "log_fix.h"
+#include "memdev.h"
 
 static const struct format formats[] = {
 	{1024, 0, 0},

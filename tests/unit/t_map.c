@@ -8,6 +8,7 @@
 #include "disk/extent.h"
 #include "disk/indirect.h"
 #include "place/place.h"
+#include "memdev.h"
 #include "unit.h"
 
 #define MAP_START 100000u
