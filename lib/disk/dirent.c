@@ -64,18 +64,6 @@ enum xw_ftype xw_ftype_of_mode(uint32_t mode)
 	}
 }
 
-static uint32_t rec_len_decode(le16 stored, uint32_t block_size)
-{
-	uint32_t len = get16(stored);
-
-	return block_size == REC_LEN_64K && (len == 0xFFFF || !len) ? REC_LEN_64K : len;
-}
-
-static le16 rec_len_encode(uint32_t len)
-{
-	return put16(len == REC_LEN_64K ? 0xFFFF : (uint16_t)len);
-}
-
 int xw_dirent_decode(const void *block, uint32_t block_size, uint32_t off, struct xw_dirent *out)
 {
 	const struct disk_dirent *d;
@@ -85,7 +73,9 @@ int xw_dirent_decode(const void *block, uint32_t block_size, uint32_t off, struc
 		return XW_ERR_CORRUPT;
 	d = (const struct disk_dirent *)(p + off);
 	out->ino = get32(d->ino);
-	out->rec_len = rec_len_decode(d->rec_len, block_size);
+	out->rec_len = get16(d->rec_len);
+	if (block_size == REC_LEN_64K && (out->rec_len == 0xFFFF || !out->rec_len))
+		out->rec_len = REC_LEN_64K;
 	out->name_len = d->name_len;
 	out->ftype = d->ftype;
 	out->name = (const char *)(p + off + sizeof(*d));
@@ -102,7 +92,7 @@ void xw_dirent_encode(void *block, uint32_t block_size, uint32_t off, const stru
 
 	(void)block_size;
 	d->ino = put32(e->ino);
-	d->rec_len = rec_len_encode(e->rec_len);
+	d->rec_len = put16(e->rec_len == REC_LEN_64K ? 0xFFFF : (uint16_t)e->rec_len);
 	d->name_len = e->name_len;
 	d->ftype = e->ftype;
 	if (e->name_len)

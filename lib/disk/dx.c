@@ -17,6 +17,7 @@
  */
 #include "config.h"
 
+#include "base/search.h"
 #include "disk/dirent.h"
 
 #include <assert.h>
@@ -90,7 +91,7 @@ int xw_dx_root_decode(const void *block, uint32_t block_size, bool csum, struct 
 		      unsigned *limit, unsigned *count)
 {
 	const struct disk_info *d = (const struct disk_info *)((const uint8_t *)block + INFO_OFF);
-	int err = limit_decode(block, block_size, XW_DX_ROOT_ENTRIES, csum, limit, count);
+	int rc = limit_decode(block, block_size, XW_DX_ROOT_ENTRIES, csum, limit, count);
 
 	info->reserved_zero = get32(d->reserved_zero);
 	info->hash_version = d->hash_version;
@@ -99,7 +100,7 @@ int xw_dx_root_decode(const void *block, uint32_t block_size, bool csum, struct 
 	info->unused_flags = d->unused_flags;
 	if (info->info_length != INFO_LEN || info->indirect_levels > LEVELS_MAX)
 		return XW_ERR_CORRUPT;
-	return err;
+	return rc;
 }
 
 int xw_dx_node_decode(const void *block, uint32_t block_size, bool csum, unsigned *limit,
@@ -131,17 +132,8 @@ unsigned xw_dx_entry_find(const void *block, unsigned entries_off, unsigned coun
 {
 	const struct disk_slot *d =
 		(const struct disk_slot *)((const uint8_t *)block + entries_off);
-	unsigned lo = 1, hi = count;
 
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
-
-		if (get32(d[mid].hash) <= hash)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo - 1;
+	return count ? (unsigned)XW_LOWER_BOUND(i, count - 1, get32(d[i + 1].hash) > hash) : 0;
 }
 
 void xw_dx_info_encode(void *block, const struct xw_dx_info *info)

@@ -76,11 +76,6 @@ static uint32_t hash_legacy(const char *name, size_t len, bool is_unsigned)
 	return cur << 1;
 }
 
-static bool seed_is_set(const uint32_t seed[4])
-{
-	return seed[0] | seed[1] | seed[2] | seed[3];
-}
-
 /* Feed the whole name, one piece at a time, through one of the two mixers. */
 static void mix_name(uint32_t buf[4], const char *name, size_t len, bool is_unsigned, bool tea)
 {
@@ -99,7 +94,7 @@ static void mix_name(uint32_t buf[4], const char *name, size_t len, bool is_unsi
 int xw_dx_hash(enum xw_dx_version version, const uint32_t seed[4], const char *name, size_t len,
 	       struct xw_dx_hash *out)
 {
-	const uint32_t *init = seed_is_set(seed) ? seed : default_seed;
+	const uint32_t *init = seed[0] | seed[1] | seed[2] | seed[3] ? seed : default_seed;
 	uint32_t buf[4] = {init[0], init[1], init[2], init[3]};
 	uint32_t major, minor;
 

@@ -68,9 +68,4 @@ struct xw_fast_scan {
 /* Feed the next block: true while another block may follow. */
 bool xw_fast_scan_block(struct xw_fast_scan *s, const void *blk, uint32_t size);
 
-/* ---- for tests ---- */
-
-/* Put a field at byte *off of a block if it fits; TAIL fills the block, with csum as given. */
-bool xw_fast_put(void *blk, uint32_t size, uint32_t *off, const struct xw_fast_field *f);
-
 #endif

@@ -96,11 +96,6 @@ void xw_group_decode(const void *buf, unsigned desc_size, struct xw_group_desc *
 	out->checksum = get16(d->checksum);
 }
 
-static bool has_checksum(const struct xw_super *sb)
-{
-	return sb->feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
-}
-
 /* The expected checksum; without either feature the stored value. */
 static uint16_t group_csum(const void *buf, const struct xw_super *sb, uint32_t csum_seed,
 			   uint32_t group)
@@ -110,7 +105,7 @@ static uint16_t group_csum(const void *buf, const struct xw_super *sb, uint32_t 
 	le32 number = put32(group);
 	uint16_t crc;
 
-	if (!has_checksum(sb))
+	if (!xw_super_has_group_csum(sb))
 		return peek16(p + CSUM_OFF);
 	if (xw_super_has_csum(sb))
 		return (uint16_t)xw_csum_hole(xw_csum_le32(csum_seed, group), p, size, CSUM_OFF,

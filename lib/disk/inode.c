@@ -19,6 +19,7 @@
  */
 #include "config.h"
 
+#include "base/bytes.h"
 #include "disk/inode.h"
 
 #include <assert.h>
@@ -302,14 +303,6 @@ void xw_inode_set_csum(void *buf, const struct xw_super *sb, uint32_t csum_seed,
 		d->checksum_hi = put16((uint16_t)(crc >> 16));
 }
 
-static bool all_zero(const uint8_t *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (p[i])
-			return false;
-	return true;
-}
-
 int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino)
 {
 	const struct disk_inode *d = buf;
@@ -323,7 +316,7 @@ int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_se
 		stored |= (uint32_t)get16(d->checksum_hi) << 16;
 	else
 		crc &= 0xFFFF;
-	return crc == stored || all_zero(buf, sb->inode_size) ? 0 : XW_ERR_CHECKSUM;
+	return crc == stored || xw_all_zero(buf, sb->inode_size) ? 0 : XW_ERR_CHECKSUM;
 }
 
 /*

@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include "base/bytes.h"
 #include "disk/itree.h"
 
 #include <assert.h>
@@ -178,16 +179,6 @@ void xw_itree_idx_encode(void *block, unsigned i, const struct xw_itree_idx *e)
 	d->ptr = put64(e->blk | (uint64_t)e->quartile << PTR_QUARTILE);
 }
 
-/* At most 3 bytes. */
-static bool is_zero(const uint8_t *p, const uint8_t *end)
-{
-	uint8_t any = 0;
-
-	while (p < end)
-		any |= *p++;
-	return !any;
-}
-
 int xw_itree_leaf_decode(const void *block, uint32_t used, uint32_t off, struct xw_itree_entry *out,
 			 uint32_t *next)
 {
@@ -204,7 +195,7 @@ int xw_itree_leaf_decode(const void *block, uint32_t used, uint32_t off, struct 
 	out->name = (const char *)(p + XW_ITREE_REC_HDR);
 	rec_len = xw_itree_rec_len(d->name_len);
 	if (!d->name_len || get16(d->rec_len) != rec_len || rec_len > used - off ||
-	    !is_zero(p + XW_ITREE_REC_HDR + d->name_len, p + rec_len))
+	    !xw_all_zero(out->name + d->name_len, rec_len - XW_ITREE_REC_HDR - d->name_len))
 		return XW_ERR_CORRUPT;
 	*next = off + rec_len;
 	return 0;
@@ -276,26 +267,17 @@ static int check_leaf(const void *block, const struct xw_itree_hdr *h, bool any_
 	return 0;
 }
 
-static bool zero_behind(const void *block, uint32_t block_size, uint32_t used)
-{
-	uint8_t any = 0;
-
-	for (uint32_t i = used; i < xw_itree_cap(block_size); i++)
-		any |= area(block)[i];
-	return !any;
-}
-
 int xw_itree_node_check(const void *block, uint32_t block_size, bool any_names,
 			struct xw_itree_hdr *out, struct xw_itree_flaw *flaw)
 {
-	int err = xw_itree_hdr_decode(block, block_size, out, flaw);
+	int rc = xw_itree_hdr_decode(block, block_size, out, flaw);
 
-	if (!err)
-		err = out->level ? check_pointers(block, out, flaw)
-				 : check_leaf(block, out, any_names, flaw);
-	if (err)
-		return err;
-	if (!zero_behind(block, block_size, out->used))
+	if (!rc)
+		rc = out->level ? check_pointers(block, out, flaw)
+				: check_leaf(block, out, any_names, flaw);
+	if (rc)
+		return rc;
+	if (!xw_all_zero(area(block) + out->used, xw_itree_cap(block_size) - out->used))
 		return flawed(flaw, 6, 0, "nonzero bytes after the entries");
 	return out->level ? check_separators(block, out, flaw) : 0;
 }

@@ -85,11 +85,6 @@ static_assert(sizeof(struct disk_jsb) == XW_JSB_SIZE, "journal superblock size")
 #define CSUM_OFF offsetof(struct disk_jsb, checksum)
 #define CSUM_FEATURES (XW_JBD2_INCOMPAT_CSUM_V2 | XW_JBD2_INCOMPAT_CSUM_V3)
 
-static bool good_blocksize(uint32_t n)
-{
-	return n >= 1024 && n <= 65536 && !(n & (n - 1));
-}
-
 int xw_jsb_decode(const void *buf, struct xw_jsb *out)
 {
 	const struct disk_jsb *d = buf;
@@ -111,7 +106,10 @@ int xw_jsb_decode(const void *buf, struct xw_jsb *out)
 		return XW_ERR_CORRUPT;
 	if (out->blocktype != XW_JBD2_SUPER_V1 && out->blocktype != XW_JBD2_SUPER_V2)
 		return XW_ERR_CORRUPT;
-	if (!good_blocksize(out->blocksize) || !out->first || out->first >= out->maxlen)
+	if (out->blocksize < 1024 || out->blocksize > 65536 ||
+	    out->blocksize & (out->blocksize - 1))
+		return XW_ERR_CORRUPT;
+	if (!out->first || out->first >= out->maxlen)
 		return XW_ERR_CORRUPT;
 	return 0;
 }

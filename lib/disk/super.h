@@ -176,6 +176,12 @@ static inline bool xw_super_has_csum(const struct xw_super *sb)
 	return sb->feature_ro_compat & XW_RO_METADATA_CSUM;
 }
 
+/* Do group descriptors have checksums, so that UNINIT flags and bg_itable_unused can be trusted? */
+static inline bool xw_super_has_group_csum(const struct xw_super *sb)
+{
+	return sb->feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+}
+
 /* Size of a group descriptor in bytes: 32, or desc_size (at least 64) with 64bit. */
 unsigned xw_super_desc_size(const struct xw_super *sb);
 /* Number of groups, including a short last one. */

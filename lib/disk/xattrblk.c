@@ -76,13 +76,6 @@ void xw_xattr_bhdr_encode(void *block, const struct xw_xattr_bhdr *h)
 	};
 }
 
-static bool value_inside(const struct xw_xattr_entry *e, size_t size, size_t base)
-{
-	size_t begin = base + e->value_offs;
-
-	return begin <= size && e->value_size <= size - begin;
-}
-
 int xw_xattr_entry_peek(const void *area, size_t size, size_t off, struct xw_xattr_entry *out,
 			size_t *next)
 {
@@ -116,17 +109,18 @@ int xw_xattr_entry_peek(const void *area, size_t size, size_t off, struct xw_xat
 int xw_xattr_entry_decode(const void *area, size_t size, size_t off, size_t value_base,
 			  struct xw_xattr_entry *out, size_t *next)
 {
-	size_t behind;
-	const int rc = xw_xattr_entry_peek(area, size, off, out, &behind);
+	size_t after, value;
+	const int rc = xw_xattr_entry_peek(area, size, off, out, &after);
 
 	*next = 0;
-	if (rc || !behind)
+	if (rc || !after)
 		return rc;
 	if (out->value_size > XW_XATTR_SIZE_MAX)
 		return XW_ERR_CORRUPT;
-	if (!out->value_inum && out->value_size && !value_inside(out, size, value_base))
+	value = value_base + out->value_offs;
+	if (!out->value_inum && out->value_size && (value > size || out->value_size > size - value))
 		return XW_ERR_CORRUPT;
-	*next = behind;
+	*next = after;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "disk/fast.h"
 #include "disk/inode.h"
 #include "journal/log.h"
+#include "fast_put.h"
 #include "memdev.h"
 #include "steps_world.h"
 

@@ -11,6 +11,7 @@
 #include "disk/fast.h"
 #include "journal/replay.h"
 #include "journal/txn.h"
+#include "fast_put.h"
 #include "log_fix.h"
 #include "memdev.h"
 
