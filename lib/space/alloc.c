@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include "base/search.h"
 #include "space/priv.h"
 
 #include <stdlib.h>
@@ -104,19 +105,12 @@ struct runs {
 	XW_VEC(struct xw_run) vec;
 };
 
-static int cmp_run(const void *a, const void *b)
-{
-	xw_blk x = ((const struct xw_run *)a)->start, y = ((const struct xw_run *)b)->start;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Sort ascending, so that a file is read forward; adjacent runs are merged. */
 static void tidy(struct runs *r)
 {
 	size_t n = 0;
 
-	qsort(r->vec.v, r->vec.n, sizeof(*r->vec.v), cmp_run);
+	qsort(r->vec.v, r->vec.n, sizeof(*r->vec.v), xw_by_u64);
 	for (size_t i = 1; i < r->vec.n; i++) {
 		struct xw_run *last = &r->vec.v[n], *next = &r->vec.v[i];
 

@@ -385,8 +385,7 @@ uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t from, uint32_t nbits, un
 	return nbits;
 }
 
-/* Order of the buddy that starts at a in the free run [a, b). */
-static unsigned first_buddy(uint32_t a, uint32_t b)
+unsigned xw_buddy_first(uint32_t a, uint32_t b)
 {
 	unsigned fits = xw_floor_log2(b - a);
 	unsigned aligned = a ? (unsigned)__builtin_ctz(a) : 31;
@@ -397,7 +396,7 @@ static unsigned first_buddy(uint32_t a, uint32_t b)
 void xw_buddies_of_run(uint16_t hist[XW_SPACE_ORDERS], uint32_t a, uint32_t b, int sign)
 {
 	while (a < b) {
-		unsigned k = first_buddy(a, b);
+		unsigned k = xw_buddy_first(a, b);
 
 		hist[k] = (uint16_t)(hist[k] + sign);
 		a += 1u << k;
@@ -409,7 +408,7 @@ unsigned xw_buddy_order1(uint32_t a, uint32_t b)
 	unsigned best = 0;
 
 	while (a < b) {
-		unsigned k = first_buddy(a, b);
+		unsigned k = xw_buddy_first(a, b);
 
 		best = XW_MAX(best, k + 1);
 		a += 1u << k;

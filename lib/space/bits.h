@@ -7,8 +7,10 @@
 #ifndef XW_SPACE_BITS_H
 #define XW_SPACE_BITS_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/types.h"
 #include "space/space.h"
@@ -44,6 +46,22 @@ static inline uint32_t xw_bits_next_used(const uint64_t *w, uint32_t from, uint3
 	return xw_bits_next(w, from, end, 0);
 }
 
+/* Convert an on-disk bitmap to words in place, and words to `size` bytes of an on-disk bitmap. */
+static inline void xw_bits_from_le(uint64_t *w, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		w[i] = le64toh(w[i]);
+}
+
+static inline void xw_bits_to_le(const uint64_t *w, uint8_t *bits, uint32_t size)
+{
+	for (uint32_t i = 0; i < size; i += 8) {
+		const uint64_t v = htole64(w[i / 8]);
+
+		memcpy(bits + i, &v, XW_MIN(8, size - i));
+	}
+}
+
 /* Start of the free run that ends before `at`; `at` itself if the block before it is used. */
 uint32_t xw_bits_run_start(const uint64_t *w, uint32_t at);
 void xw_bits_fill(uint64_t *w, uint32_t from, uint32_t to, bool used);
@@ -62,6 +80,8 @@ unsigned xw_bits_order1(const uint64_t *w, uint32_t nbits, uint32_t first, uint3
 /* Lowest buddy of exactly this order that does not end before `from`; nbits if none. */
 uint32_t xw_bits_find_buddy(const uint64_t *w, uint32_t from, uint32_t nbits, unsigned order);
 
+/* Order of the buddy that starts at a in the free run [a, b). */
+unsigned xw_buddy_first(uint32_t a, uint32_t b);
 /* Add (or, with sign -1, subtract) the buddies of the free run [a, b). */
 void xw_buddies_of_run(uint16_t hist[XW_SPACE_ORDERS], uint32_t a, uint32_t b, int sign);
 /* 1 + the largest buddy order of the free run [a, b); 0 if it is empty. */

@@ -61,7 +61,7 @@ static int find_linear(struct xw_query *q, enum xw_criteria c, enum xw_family fa
 
 /*
  * The next group from the goal on, wrapping around, with at least `promise` in the index and a
- * verified key of at least `key`; XW_NO_GROUP also on errors (q->err).
+ * verified key of at least `key`; XW_NO_GROUP also on errors (q->rc).
  */
 static uint32_t find_promising(struct xw_query *q, enum xw_criteria c, enum xw_family fam,
 			       uint32_t promise, uint32_t key)
@@ -80,7 +80,7 @@ static uint32_t find_promising(struct xw_query *q, enum xw_criteria c, enum xw_f
 		}
 	}
 	if (rc < 0)
-		q->err = rc;
+		q->rc = rc;
 	return rc == KEY_YES ? g : XW_NO_GROUP;
 }
 
@@ -148,15 +148,15 @@ static uint32_t find_run(struct xw_query *q, enum xw_criteria c, uint32_t len)
 	uint32_t most, g = XW_NO_GROUP;
 
 	/* Each iteration reads the groups with the highest bounds, which lowers the maximum. */
-	while (g == XW_NO_GROUP && !q->err && xw_on_budget(q) && reads_left(q)) {
+	while (g == XW_NO_GROUP && !q->rc && xw_on_budget(q) && reads_left(q)) {
 		most = xw_index_max(q->s, XW_BY_LONGEST, cr);
 		if (most <= len)
 			break;
 		g = find_promising(q, c, XW_BY_LONGEST, most - (most - len) / 32, len);
 	}
-	if (g == XW_NO_GROUP && !q->err)
+	if (g == XW_NO_GROUP && !q->rc)
 		g = find_group(q, c, XW_BY_LONGEST, len);
-	if (g == XW_NO_GROUP && !q->err && xw_on_budget(q))
+	if (g == XW_NO_GROUP && !q->rc && xw_on_budget(q))
 		g = find_group(q, c, XW_BY_KNOWN, len);
 	return g;
 }
@@ -243,7 +243,7 @@ static int by_key(struct xw_query *q, enum xw_criteria c, enum xw_family fam, ui
 	uint32_t g = fam == XW_BY_LONGEST ? find_run(q, c, want) : find_group(q, c, fam, want);
 
 	if (g == XW_NO_GROUP)
-		return q->err;
+		return q->rc;
 	return take_from(q, c, g, want, len, out);
 }
 
@@ -256,7 +256,7 @@ static int p2_aligned(struct xw_query *q, uint32_t len, struct xw_run *out)
 	int rc;
 
 	if (g == XW_NO_GROUP)
-		return q->err;
+		return q->rc;
 	rc = xw_group_load(s, g);
 	if (rc)
 		return rc;
@@ -287,11 +287,6 @@ static void count_useless(struct xw_space *s, enum xw_criteria c, uint64_t consi
 	s->st.cr[c].useless_loops += s->st.cr[c].groups_considered != considered_before;
 }
 
-static bool is_p2(const struct xw_space *s, uint64_t len)
-{
-	return !(len & (len - 1)) && xw_floor_log2(len) >= s->order2_req;
-}
-
 /* P2_ALIGNED and GOAL_FAST: 1, 0 or an error. */
 static int fast(struct xw_query *q, uint32_t len, struct xw_run *out)
 {
@@ -299,7 +294,7 @@ static int fast(struct xw_query *q, uint32_t len, struct xw_run *out)
 	uint64_t before = s->st.cr[XW_CR_P2_ALIGNED].groups_considered;
 	int rc;
 
-	if (is_p2(s, len)) {
+	if (!(len & (len - 1)) && xw_floor_log2(len) >= s->order2_req) {
 		rc = p2_aligned(q, len, out);
 		if (rc)
 			return rc;
@@ -364,13 +359,13 @@ static int longest_inside(struct xw_query *q, uint64_t len, struct xw_run *out)
 			return 0;
 		/* If the maximum was an upper bound, the search corrects it and is repeated. */
 		g = find_group(q, XW_CR_ANY, XW_BY_LONGEST, longest);
-		if (g == XW_NO_GROUP && !q->err && xw_on_budget(q) && !reads_left(q)) {
+		if (g == XW_NO_GROUP && !q->rc && xw_on_budget(q) && !reads_left(q)) {
 			longest = xw_index_max(s, XW_BY_KNOWN, cr);
 			if (longest)
 				g = find_group(q, XW_CR_ANY, XW_BY_KNOWN, longest);
 		}
-		if (q->err)
-			return q->err;
+		if (q->rc)
+			return q->rc;
 		if (g != XW_NO_GROUP)
 			return take_from(q, XW_CR_ANY, g, longest, (uint32_t)XW_MIN(len, longest),
 					 out);
@@ -420,10 +415,10 @@ static int best_avail(struct xw_query *q, uint32_t len, bool whole, struct xw_ru
 		uint32_t want = 1u << (order - trim), g;
 
 		g = find_group(q, XW_CR_BEST_AVAIL, XW_BY_AVG, want);
-		if (g == XW_NO_GROUP && !q->err)
+		if (g == XW_NO_GROUP && !q->rc)
 			g = find_run(q, XW_CR_BEST_AVAIL, want);
-		if (q->err)
-			return q->err;
+		if (q->rc)
+			return q->rc;
 		if (g != XW_NO_GROUP)
 			return take_from(q, XW_CR_BEST_AVAIL, g, q->s->groups[g].longest, len, out);
 	}
@@ -464,7 +459,7 @@ static int goal_slow(struct xw_query *q, uint32_t len, bool whole, struct xw_run
 			scan_group(s, XW_CR_GOAL_SLOW, g, false, &b);
 		}
 		q->goal = home;
-		rc = q->err;
+		rc = q->rc;
 		if (!rc && b.len) {
 			rc = xw_group_load(s, b.group);
 			if (!rc)
@@ -495,12 +490,14 @@ int xw_cl_space_alloc(struct xw_space *s, const struct xw_alloc_req *req, struct
 	bool whole = req->flags & (XW_ALLOC_WHOLE | XW_ALLOC_EXACT);
 	bool stream = (req->flags & XW_ALLOC_STREAM) || (!req->goal && req->len >= s->stream_req);
 	xw_blk goal = stream ? s->stream_goal : req->goal;
-	struct xw_query q = {
-		.s = s, .probes = XW_PROBES_MAX, .reads = XW_READS_MAX, .left = 6, .whole = whole};
 	uint32_t len = (uint32_t)XW_MIN(req->len, s->cpg);
+	struct xw_query q = {.s = s,
+			     .probes = XW_PROBES_MAX,
+			     .reads = XW_READS_MAX,
+			     .left = 6,
+			     .want = len,
+			     .whole = whole};
 	int rc;
-
-	q.want = len;
 
 	if (!req->len)
 		return XW_ERR_USAGE;

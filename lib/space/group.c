@@ -12,7 +12,6 @@
 
 #include "space/priv.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,49 +131,30 @@ static unsigned highest_buddy(const uint16_t hist[XW_SPACE_ORDERS])
 	return k;
 }
 
-/* Is this what was known of the group, so that its longest run is the one that was known? */
-static bool is_as_known(const struct xw_group *gr, const struct xw_group_summary *sum)
-{
-	return !(gr->flags & (XW_G_UNRESOLVED | XW_G_STALE)) && gr->free == sum->free &&
-	       gr->fragments == sum->fragments;
-}
-
-/*
- * The longest run, where the rest of the bitmap was counted. Only this needs another look at it,
- * and for a group that was read before it is known: a bitmap is read again when it is needed.
- */
-static uint32_t longest_of(const struct xw_space *s, uint32_t g, const uint64_t *words,
-			   const struct xw_group_summary *sum)
-{
-	if (is_as_known(&s->groups[g], sum))
-		return s->groups[g].longest;
-	return xw_bits_longest(words, s->cpg, UINT32_MAX);
-}
-
 static void survey_words(const struct xw_space *s, uint32_t g, const uint64_t *words,
 			 struct xw_group_survey *out)
 {
+	const struct xw_group *gr = &s->groups[g];
 	uint32_t size = xw_group_size(s, g);
 	struct xw_group_summary *sum = &out->sum;
 
 	xw_bits_count(words, s->cpg, &sum->free, &sum->fragments);
-	sum->longest = longest_of(s, g, words, sum);
+	/* A group that was read before and has not changed needs no second pass. */
+	if (!(gr->flags & (XW_G_UNRESOLVED | XW_G_STALE)) && gr->free == sum->free &&
+	    gr->fragments == sum->fragments)
+		sum->longest = gr->longest;
+	else
+		sum->longest = xw_bits_longest(words, s->cpg, UINT32_MAX);
 	sum->first_free = sum->free ? xw_bits_next_free(words, 0, size) : 0;
 	out->head = xw_bits_next_used(words, 0, size);
 	out->tail = size - xw_bits_run_start(words, size);
 	out->order1 = xw_bits_order1(words, s->cpg, sum->first_free, sum->longest);
 }
 
-static void from_le(uint64_t *words, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		words[i] = le64toh(words[i]);
-}
-
 void xw_space_survey(const struct xw_space *s, uint32_t group, void *bits,
 		     struct xw_group_survey *out)
 {
-	from_le(bits, nwords(s));
+	xw_bits_from_le(bits, nwords(s));
 	survey_words(s, group, bits, out);
 }
 
@@ -304,7 +284,7 @@ static int from_source(struct xw_space *s, uint32_t g, uint64_t *words)
 	rc = s->src.bitmap(s->src.arg, g, (uint8_t *)words);
 	if (rc)
 		return rc;
-	from_le(words, n);
+	xw_bits_from_le(words, n);
 	xw_bits_fill(words, xw_group_size(s, g), n * 64, true);
 	return 0;
 }
@@ -376,11 +356,7 @@ int xw_group_copy(struct xw_space *s, uint32_t g, uint8_t *bits)
 		return rc;
 	if (gr->slot == XW_NO_SLOT)
 		return xw_group_copy(s, g, bits);
-	for (uint32_t i = 0; i < nbytes; i += 8) {
-		uint64_t v = htole64(xw_group_words(s, g)[i / 8]);
-
-		memcpy(bits + i, &v, XW_MIN(8, nbytes - i));
-	}
+	xw_bits_to_le(xw_group_words(s, g), bits, nbytes);
 	return 0;
 }
 

@@ -266,15 +266,3 @@ struct xw_span xw_index_span(struct xw_space *s, uint64_t len, uint32_t from, ui
 		cr->groups_considered += XW_MIN(g + 1, to) - XW_MIN(from, to);
 	return r;
 }
-
-const char *xw_index_check(const struct xw_space *s)
-{
-	for (unsigned l = 1; l <= s->top; l++)
-		for (uint32_t i = 0; i < level_count(s, l); i++) {
-			struct xw_node n = compute(s, l, i);
-
-			if (memcmp(&n, &s->level[l][i], sizeof(n)))
-				return "an index node is not the maximum of its children";
-		}
-	return NULL;
-}

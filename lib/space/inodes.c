@@ -15,7 +15,6 @@
 
 #include "space/inodes.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,8 +70,7 @@ static int read_words(struct xw_ispace *s, uint32_t g, uint64_t *words)
 	rc = s->bitmap(s->arg, g, (uint8_t *)words);
 	if (rc)
 		return rc;
-	for (uint32_t i = 0; i < nwords(s); i++)
-		words[i] = le64toh(words[i]);
+	xw_bits_from_le(words, nwords(s));
 	xw_bits_fill(words, s->ipg, nwords(s) * 64, true);
 	return 0;
 }
@@ -400,11 +398,7 @@ int xw_ispace_group_bitmap(struct xw_ispace *s, uint32_t group, uint8_t *bits, s
 			bits[gr->used / 8] = (uint8_t)((1u << gr->used % 8) - 1);
 		return 0;
 	}
-	for (uint32_t i = 0; i < nbytes; i += 8) {
-		uint64_t v = htole64(gr->words[i / 8]);
-
-		memcpy(bits + i, &v, XW_MIN(8, nbytes - i));
-	}
+	xw_bits_to_le(gr->words, bits, nbytes);
 	return 0;
 }
 

@@ -15,16 +15,6 @@ struct best {
 	bool done; /* the search is over */
 };
 
-/* The order of the buddy that begins at `at`, in a free run up to `end`. */
-static unsigned buddy_order(uint32_t at, uint32_t end, uint32_t max_order)
-{
-	unsigned k = xw_floor_log2(end - at);
-
-	if (at)
-		k = XW_MIN(k, (unsigned)__builtin_ctz(at));
-	return XW_MIN(k, max_order);
-}
-
 static void consider(struct xw_space *s, struct best *b, uint32_t g, uint32_t at, uint32_t len)
 {
 	const bool fits = len >= b->want, best_fits = b->len >= b->want;
@@ -57,7 +47,7 @@ static void scan(struct xw_space *s, uint32_t g, bool sure, struct best *b)
 			uint32_t len = 0;
 
 			while (len < b->want && at + len < end)
-				len += 1u << buddy_order(at + len, end, b->max_order);
+				len += 1u << XW_MIN(xw_buddy_first(at + len, end), b->max_order);
 			consider(s, b, g, at, len);
 			at += len;
 		}
@@ -78,7 +68,7 @@ static bool smallest_buddy(struct xw_space *s, uint32_t g, unsigned order, struc
 	     at = xw_group_next_free(s, g, end)) {
 		end = xw_group_run_end(s, g, at);
 		for (uint32_t i = at, k; i < end; i += 1u << k) {
-			k = buddy_order(i, end, b->max_order);
+			k = XW_MIN(xw_buddy_first(i, end), b->max_order);
 			if (k < order || k >= least)
 				continue;
 			least = k;
@@ -114,12 +104,6 @@ static bool good(const struct xw_space *s, uint32_t g, enum xw_criteria c, const
 	}
 }
 
-/* The order list of criterion c, 0 .. XW_SPACE_ORDERS - 1, that contains the group. */
-static unsigned list_of(const struct xw_group *gr, enum xw_criteria c)
-{
-	return c == XW_CR_P2_ALIGNED ? gr->order - 1u : xw_floor_log2(gr->avg);
-}
-
 /*
  * Search the groups of one list, or ALL, by one criterion; sets b->done if the request is served.
  */
@@ -132,8 +116,11 @@ static int search_list(struct xw_space *s, const struct xw_linux_req *req, enum 
 
 	for (uint32_t i = 0; i < s->ngroups && !b->done && !rc; i++) {
 		const uint32_t g = (uint32_t)(((uint64_t)start + i) % s->ngroups);
+		const struct xw_group *gr = &s->groups[g];
 
-		if (list != ALL && (!good(s, g, c, b) || list_of(&s->groups[g], c) != list))
+		if (list != ALL &&
+		    (!good(s, g, c, b) ||
+		     list != (c == XW_CR_P2_ALIGNED ? gr->order - 1u : xw_floor_log2(gr->avg))))
 			continue;
 		st->groups_considered++;
 		if (c == XW_CR_P2_ALIGNED && req->flex > 1 && g % req->flex == 0)

@@ -18,7 +18,7 @@
  *   described --xw_group_allocate/release in the middle--> in memory
  *   in memory --xw_space_trim, untouched--> at source
  *
- * Invariants (xw_space_check verifies them):
+ * Invariants (tests/unit/space_check.h verifies them):
  *   1. Every key in the index is exact, or an upper bound if the group is UNRESOLVED or INEXACT. A
  *      search that finds a bound loads the group, corrects the key and continues, so the index
  *      gives no wrong result and misses none.
@@ -223,8 +223,6 @@ struct xw_span {
 };
 struct xw_span xw_index_span(struct xw_space *s, uint64_t len, uint32_t from, uint32_t to,
 			     uint64_t carry, struct xw_cr_stats *cr);
-/* Compare the whole index with the groups; NULL or a description of the error. */
-const char *xw_index_check(const struct xw_space *s);
 
 /* criteria.c: choosing. */
 struct xw_query {
@@ -236,7 +234,7 @@ struct xw_query {
 	uint64_t want; /* blocks not yet allocated */
 	uint64_t dug; /* number of unread groups read at the expense of s->deep */
 	bool whole; /* only a single run is acceptable: unread groups are read without a budget */
-	int err;
+	int rc;
 };
 
 #define XW_PROBES_MAX 5
@@ -277,12 +275,6 @@ static inline uint32_t xw_goal_group(const struct xw_space *s, xw_blk goal)
 
 	return xw_blk_inside(s, goal) ? xw_group_of(s, goal, &at) : 0;
 }
-
-/*
- * stats.c: verifies every invariant, loading every group. NULL, or a description of the error. For
- * tests.
- */
-const char *xw_space_check(struct xw_space *s);
 
 /* The allocator in clusters; cluster.c converts to blocks. Otherwise as in space.h. */
 int xw_cl_space_new(const struct xw_space_params *p, const struct xw_space_source *src,

@@ -170,25 +170,19 @@ int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len)
 	return 0;
 }
 
-/* Can no run of len blocks begin here? Decided without the bitmap. */
-static bool is_too_short(const struct xw_space *s, uint32_t g, uint32_t at, uint64_t len)
-{
-	const uint32_t longest = s->groups[g].longest;
-
-	return longest < len && at + longest < xw_group_size(s, g);
-}
-
 int xw_span_at_goal(struct xw_space *s, xw_blk goal, uint64_t len, bool cross, struct xw_run *out)
 {
 	const uint32_t unread = s->unread;
+	uint32_t at, g, longest;
 	uint64_t have;
-	uint32_t at, g;
 	int rc;
 
 	if (!xw_blk_inside(s, goal))
 		return 0;
 	g = xw_group_of(s, goal, &at);
-	if ((!cross && at + len > s->cpg) || is_too_short(s, g, at, len))
+	longest = s->groups[g].longest;
+	/* The summary alone may exclude a run that begins here and is long enough. */
+	if ((!cross && at + len > s->cpg) || (longest < len && at + longest < xw_group_size(s, g)))
 		return 0;
 	s->st.groups_scanned++;
 	rc = xw_span_at(s, goal, len, &have);

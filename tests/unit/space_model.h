@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "space/priv.h"
+#include "space_check.h"
 
 struct model {
 	uint32_t fdb, bpg, groups;

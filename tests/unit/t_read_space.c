@@ -5,6 +5,7 @@
  */
 #include "holed.h"
 #include "space/priv.h"
+#include "space_check.h"
 
 static const char *const kinds[][10] = {
 	{"SIZE", "200M", "-b", "1024", NULL},

@@ -6,6 +6,7 @@
  */
 #include "model_65tb.h"
 #include "space/priv.h"
+#include "space_check.h"
 #include "unit.h"
 
 #define CONSIDERED_MAX 10
@@ -299,7 +300,7 @@ START_TEST(empty_60tib)
 	printf("# 60 TiB, empty: %zu bytes\n", xw_space_memory(s));
 	fflush(stdout);
 	xw_space_reindex(s);
-	ck_assert_ptr_null(xw_index_check(s));
+	ck_assert_ptr_null(space_check_index(s));
 	xw_space_free(s);
 }
 END_TEST
