@@ -222,25 +222,25 @@ int xw_acl_from_text(struct xw_acl *acl, const char *text, size_t len, bool is_d
 {
 	const struct parser ps = {names, what, diag, is_default};
 	struct word rest = {text, len}, entry;
-	int err = 0;
+	int rc = 0;
 
 	acl->e.n = 0;
-	while (!err && next_entry(&rest, &entry)) {
+	while (!rc && next_entry(&rest, &entry)) {
 		struct xw_acl_entry e;
 
 		if (!entry.len)
 			continue;
 		if (acl->e.n == XW_ACL_ENTRIES_MAX)
-			err = xw_fail(diag, XW_ERR_LIMIT, "%s: ACL of more than %u entries", what,
-				      XW_ACL_ENTRIES_MAX);
+			rc = xw_fail(diag, XW_ERR_LIMIT, "%s: ACL of more than %u entries", what,
+				     XW_ACL_ENTRIES_MAX);
 		else
-			err = parse_entry(&ps, entry, &e);
-		if (!err && xw_vec_push(&acl->e, e))
-			err = xw_fail_nomem(diag, "an ACL");
+			rc = parse_entry(&ps, entry, &e);
+		if (!rc && xw_vec_push(&acl->e, e))
+			rc = xw_fail_nomem(diag, "an ACL");
 	}
-	if (err) {
+	if (rc) {
 		acl->e.n = 0;
-		return err;
+		return rc;
 	}
 	return acl->e.n ? xw_acl_finish(acl, XW_ERR_INPUT, what, diag) : 0;
 }

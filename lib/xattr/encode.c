@@ -114,9 +114,9 @@ int xw_xattr_decode(const void *area, size_t size, size_t entries_off, size_t va
 
 	for (size_t off = entries_off, next; off; off = next) {
 		struct xw_xattr_entry e;
-		int err = xw_xattr_entry_decode(area, size, off, value_base, &e, &next);
+		int rc = xw_xattr_entry_decode(area, size, off, value_base, &e, &next);
 
-		if (err || (next && next <= off))
+		if (rc || (next && next <= off))
 			return xw_fail(diag, XW_ERR_CORRUPT,
 				       "extended attribute entry at byte %zu leaves its area", off);
 		if (!next)
@@ -127,15 +127,15 @@ int xw_xattr_decode(const void *area, size_t size, size_t entries_off, size_t va
 		if (xw_xattr_set_find(out, e.name_index, e.name, e.name_len))
 			continue;
 		if (e.value_inum)
-			err = xw_xattr_set_put_inum(out, e.name_index, e.name, e.name_len,
-						    e.value_inum, e.value_size, diag);
+			rc = xw_xattr_set_put_inum(out, e.name_index, e.name, e.name_len,
+						   e.value_inum, e.value_size, diag);
 		else
-			err = xw_xattr_set_put_raw(out, e.name_index, e.name, e.name_len,
-						   e.value_size ? p + value_base + e.value_offs
-								: NULL,
-						   e.value_size, diag);
-		if (err)
-			return err;
+			rc = xw_xattr_set_put_raw(out, e.name_index, e.name, e.name_len,
+						  e.value_size ? p + value_base + e.value_offs
+							       : NULL,
+						  e.value_size, diag);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -155,10 +155,10 @@ int xw_xattr_decode_block(const void *block, uint32_t block_size, struct xw_xatt
 			  struct xw_diag *diag)
 {
 	struct xw_xattr_bhdr h;
-	int err = xw_xattr_bhdr_decode(block, &h);
+	int rc = xw_xattr_bhdr_decode(block, &h);
 
-	if (err)
-		return xw_fail(diag, err, "extended attribute block without a valid header");
+	if (rc)
+		return xw_fail(diag, rc, "extended attribute block without a valid header");
 	return xw_xattr_decode(block, block_size, XW_XATTR_BLOCK_OFFS, out, diag);
 }
 
@@ -168,9 +168,9 @@ int xw_xattr_map_inums(void *area, size_t size, size_t entries_off, size_t value
 	for (size_t off = entries_off, next; off; off = next) {
 		struct xw_xattr_entry e;
 		char name[256];
-		int err = xw_xattr_entry_decode(area, size, off, value_base, &e, &next);
+		int rc = xw_xattr_entry_decode(area, size, off, value_base, &e, &next);
 
-		if (err || (next && next <= off))
+		if (rc || (next && next <= off))
 			return XW_ERR_CORRUPT;
 		if (!next || !e.value_inum)
 			continue;

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/table.h"
 #include "xattr/intern.h"
 
 #include "base/arena.h"
@@ -17,15 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Open-addressed, at most half full, never shrinks. */
 struct slot {
 	uint64_t key;
-	uint64_t value; /* 0: free */
-};
-
-struct table {
-	struct slot *v;
-	size_t size, used; /* size: 0 or a power of two */
+	uint64_t value; /* 0: unused */
 };
 
 struct xw_xintern {
@@ -35,9 +30,20 @@ struct xw_xintern {
 	uint8_t *ibody, *block; /* scratch */
 	XW_VEC(struct xw_xattr_slot) slots;
 	XW_VEC(struct xw_ea_value) ea;
-	struct table sets; /* values: addresses of struct xw_xplaced */
-	struct table values; /* values: ids */
+	struct xw_table sets; /* values: addresses of struct xw_xplaced */
+	struct xw_table values; /* values: ids */
 };
+
+static bool slot_used(const void *slot)
+{
+	return ((const struct slot *)slot)->value;
+}
+
+static uint64_t slot_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return ((const struct slot *)slot)->key;
+}
 
 /* Before each attribute in raw: value_len (4 bytes), index, name_len. */
 #define RAW_HEAD 6u
@@ -66,56 +72,11 @@ void xw_xintern_free(struct xw_xintern *x)
 	xw_arena_free(&x->arena);
 	free(x->ibody);
 	free(x->block);
-	free(x->sets.v);
-	free(x->values.v);
+	xw_table_free(&x->sets);
+	xw_table_free(&x->values);
 	xw_vec_free(&x->slots);
 	xw_vec_free(&x->ea);
 	free(x);
-}
-
-static size_t home(const struct table *t, uint64_t key)
-{
-	return key & (t->size - 1);
-}
-
-static size_t after(const struct table *t, size_t i)
-{
-	return (i + 1) & (t->size - 1);
-}
-
-/* Make room for one more entry. */
-static int grow(struct table *t)
-{
-	struct table fresh = {.size = t->size ? 2 * t->size : 64, .used = t->used};
-
-	if (2 * (t->used + 1) <= t->size)
-		return 0;
-	fresh.v = calloc(fresh.size, sizeof(*fresh.v));
-	if (!fresh.v)
-		return XW_ERR_NOMEM;
-	for (size_t i = 0; i < t->size; i++) {
-		size_t at = home(&fresh, t->v[i].key);
-
-		if (!t->v[i].value)
-			continue;
-		while (fresh.v[at].value)
-			at = after(&fresh, at);
-		fresh.v[at] = t->v[i];
-	}
-	free(t->v);
-	*t = fresh;
-	return 0;
-}
-
-/* The slot that `same` accepts, or the empty one where it belongs. Needs room. */
-static struct slot *lookup(const struct table *t, uint64_t key,
-			   bool (*same)(const void *arg, uint64_t value), const void *arg)
-{
-	size_t i = home(t, key);
-
-	while (t->v[i].value && (t->v[i].key != key || !same(arg, t->v[i].value)))
-		i = after(t, i);
-	return &t->v[i];
 }
 
 static void put_head(uint8_t *p, const struct xw_xattr *x)
@@ -168,32 +129,41 @@ int xw_xintern_unpack(const struct xw_xplaced *placed, struct xw_xattr_set *set,
 		      struct xw_diag *diag)
 {
 	const uint8_t *p = placed->raw, *end = p + placed->raw_len;
-	int err = 0;
 
-	while (p < end && !err) {
+	while (p < end) {
 		uint32_t value_len = peek32(p);
 		uint8_t index = p[4], name_len = p[5];
 		const uint8_t *name = p + RAW_HEAD;
 
-		err = xw_xattr_set_put_raw(set, index, (const char *)name, name_len,
-					   name + name_len, value_len, diag);
+		int rc = xw_xattr_set_put_raw(set, index, (const char *)name, name_len,
+					      name + name_len, value_len, diag);
+
+		if (rc)
+			return rc;
 		p = name + name_len + value_len;
 	}
-	return err;
+	return 0;
+}
+
+static struct xw_xplaced *placed_of(const struct slot *slot)
+{
+	return (struct xw_xplaced *)(uintptr_t)slot->value;
 }
 
 struct want {
+	uint64_t key;
 	const struct xw_xattr_set *set;
 	size_t raw_len;
 };
 
-static bool same_set(const void *arg, uint64_t value)
+static bool same_set(const void *arg, const void *slot, const void *key)
 {
-	const struct want *w = arg;
-	const struct xw_xplaced *placed = (const struct xw_xplaced *)(uintptr_t)value;
+	const struct want *w = key;
+	const struct xw_xplaced *placed = placed_of(slot);
 	const uint8_t *p = placed->raw;
 
-	if (placed->raw_len != w->raw_len)
+	(void)arg;
+	if (((const struct slot *)slot)->key != w->key || placed->raw_len != w->raw_len)
 		return false;
 	/* Comparing the head first, with both lengths, keeps the comparison within raw_len. */
 	for (size_t i = 0; i < w->set->a.n; i++) {
@@ -209,37 +179,37 @@ static bool same_set(const void *arg, uint64_t value)
 	return true;
 }
 
-struct want_value {
-	const struct xw_xintern *x;
-	const struct xw_xattr *a;
-};
+static const struct xw_table_kind set_kind = {sizeof(struct slot), slot_used, same_set, slot_hash};
 
-static bool same_value(const void *arg, uint64_t id)
+static bool same_value(const void *arg, const void *slot, const void *key)
 {
-	const struct want_value *w = arg;
-	const struct xw_ea_value *v = &w->x->ea.v[id - 1];
+	const struct xw_xattr *a = key;
+	const struct xw_ea_value *v =
+		xw_xintern_ea(arg, (uint32_t)((const struct slot *)slot)->value);
 
-	return v->len == w->a->value_len && !memcmp(v->value, w->a->value, v->len);
+	return v->len == a->value_len && !memcmp(v->value, a->value, v->len);
 }
+
+static const struct xw_table_kind value_kind = {sizeof(struct slot), slot_used, same_value,
+						slot_hash};
 
 /* The id of a value, assigning a new one if necessary. */
 static int ea_intern(struct xw_xintern *x, const struct xw_xattr *a, uint32_t *id)
 {
-	const struct want_value w = {x, a};
 	uint64_t key = xw_hash64(a->value, a->value_len, 0);
 	struct xw_ea_value v = {.len = a->value_len};
 	struct slot *slot;
 
-	if (grow(&x->values))
+	if (xw_table_room(&x->values, &value_kind, x))
 		return XW_ERR_NOMEM;
-	slot = lookup(&x->values, key, same_value, &w);
+	slot = xw_table_slot(&x->values, &value_kind, x, key, a);
 	if (!slot->value) {
 		v.value = xw_arena_dup(&x->arena, a->value, a->value_len);
 		v.hash = xw_xattr_value_hash(x->o.csum_seed, a->value, a->value_len);
 		if (!v.value || xw_vec_push(&x->ea, v))
 			return XW_ERR_NOMEM;
 		*slot = (struct slot){key, x->ea.n};
-		x->values.used++;
+		x->values.n++;
 	}
 	*id = (uint32_t)slot->value;
 	return 0;
@@ -299,13 +269,13 @@ static int place(struct xw_xintern *x, const struct xw_xattr_set *set, size_t ra
 {
 	struct xw_xplaced *placed;
 	uint8_t *raw;
-	int err;
+	int rc;
 
 	if (xw_vec_reserve(&x->slots, set->a.n))
 		return xw_fail_nomem(diag, "extended attributes");
-	err = xw_xattr_layout(set, x->o.ibody, x->o.block_size, x->o.ea_inode, x->slots.v, diag);
-	if (err)
-		return err;
+	rc = xw_xattr_layout(set, x->o.ibody, x->o.block_size, x->o.ea_inode, x->slots.v, diag);
+	if (rc)
+		return rc;
 	placed = XW_ARENA_NEW(&x->arena, struct xw_xplaced);
 	raw = xw_arena_alloc(&x->arena, raw_len, 1);
 	if (!placed || !raw || place_values(x, set, placed) || encode(x, set, placed))
@@ -323,8 +293,7 @@ int xw_xintern_get(struct xw_xintern *x, const struct xw_xattr_set *set, struct 
 	struct want w = {.set = set};
 	struct xw_xplaced *placed = NULL;
 	struct slot *slot;
-	uint64_t key;
-	int err;
+	int rc;
 
 	*out = NULL;
 	if (set->a.n == 0)
@@ -334,20 +303,20 @@ int xw_xintern_get(struct xw_xintern *x, const struct xw_xattr_set *set, struct 
 			return xw_fail(
 				diag, XW_ERR_STATE,
 				"extended attributes: a value was not read from its EA inode");
-	if (grow(&x->sets))
+	if (xw_table_room(&x->sets, &set_kind, NULL))
 		return xw_fail_nomem(diag, "extended attributes");
 	x->lookups++;
 	w.raw_len = raw_size(set);
-	key = key_of(set);
-	slot = lookup(&x->sets, key, same_set, &w);
+	w.key = key_of(set);
+	slot = xw_table_slot(&x->sets, &set_kind, NULL, w.key, &w);
 	if (!slot->value) {
-		err = place(x, set, w.raw_len, diag, &placed);
-		if (err)
-			return err;
-		*slot = (struct slot){key, (uintptr_t)placed};
-		x->sets.used++;
+		rc = place(x, set, w.raw_len, diag, &placed);
+		if (rc)
+			return rc;
+		*slot = (struct slot){w.key, (uintptr_t)placed};
+		x->sets.n++;
 	}
-	*out = (const struct xw_xplaced *)(uintptr_t)slot->value;
+	*out = placed_of(slot);
 	return 0;
 }
 
@@ -364,6 +333,6 @@ const struct xw_ea_value *xw_xintern_ea(const struct xw_xintern *x, uint32_t id)
 void xw_xintern_stats(const struct xw_xintern *x, struct xw_xintern_stats *out)
 {
 	out->lookups = x->lookups;
-	out->sets = x->sets.used;
+	out->sets = x->sets.n;
 	out->bytes = x->arena.total;
 }

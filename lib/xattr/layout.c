@@ -193,19 +193,19 @@ static int place(struct job *j, size_t ea, bool *fits)
 static int place_ea(struct job *j, size_t max, bool *fits)
 {
 	size_t lo = 0, hi = max;
-	int err = place(j, max, fits);
+	int rc = place(j, max, fits);
 
-	while (!err && *fits && hi - lo > 1) {
+	while (!rc && *fits && hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		err = place(j, mid, fits);
+		rc = place(j, mid, fits);
 		if (*fits)
 			hi = mid;
 		else
 			lo = mid;
 		*fits = true;
 	}
-	return err || !*fits ? err : place(j, hi, fits);
+	return rc || !*fits ? rc : place(j, hi, fits);
 }
 
 static int prepare(struct job *j)
@@ -257,7 +257,7 @@ int xw_xattr_layout(const struct xw_xattr_set *s, uint32_t ibody, uint32_t block
 	auto_free uint32_t *order = NULL;
 	struct job j = {.s = s, .slots = slots};
 	bool fits = false;
-	int err;
+	int rc;
 
 	if (n == 0)
 		return 0;
@@ -278,12 +278,12 @@ int xw_xattr_layout(const struct xw_xattr_set *s, uint32_t ibody, uint32_t block
 				"extended attributes: a value was not read from its EA inode");
 		values += s->a.v[i].value_len > 0;
 	}
-	err = prepare(&j);
-	if (!err)
-		err = place(&j, 0, &fits);
-	if (!err && !fits && ea_inode)
-		err = place_ea(&j, values, &fits);
-	if (err)
+	rc = prepare(&j);
+	if (!rc)
+		rc = place(&j, 0, &fits);
+	if (!rc && !fits && ea_inode)
+		rc = place_ea(&j, values, &fits);
+	if (rc)
 		return xw_fail_nomem(diag, "extended attributes");
 	return fits ? 0 : too_large(&j, ea_inode, diag);
 }

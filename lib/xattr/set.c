@@ -9,6 +9,8 @@
  */
 #include "config.h"
 
+#include "base/auto.h"
+#include "base/search.h"
 #include "xattr/set.h"
 
 #include "disk/xattrblk.h"
@@ -42,22 +44,14 @@ int xw_xattr_compare(uint8_t index_a, const char *name_a, size_t len_a, uint8_t 
 static size_t position(const struct xw_xattr_set *s, uint8_t index, const char *name,
 		       size_t name_len, bool *found)
 {
-	size_t lo = 0, hi = s->a.n;
+	const struct xw_xattr *x = s->a.v;
+	const size_t at = XW_LOWER_BOUND(
+		i, s->a.n,
+		xw_xattr_compare(x[i].index, x[i].name, x[i].name_len, index, name, name_len) >= 0);
 
-	*found = false;
-	while (lo < hi && !*found) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct xw_xattr *x = &s->a.v[mid];
-		int c = xw_xattr_compare(index, name, name_len, x->index, x->name, x->name_len);
-
-		if (c == 0)
-			*found = true;
-		if (c > 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return hi;
+	*found = at < s->a.n &&
+		 !xw_xattr_compare(x[at].index, x[at].name, x[at].name_len, index, name, name_len);
+	return at;
 }
 
 const struct xw_xattr *xw_xattr_set_find(const struct xw_xattr_set *s, uint8_t index,
@@ -192,11 +186,11 @@ static int put(struct xw_xattr_set *s, const struct xw_xattr *x, bool has_value,
 int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			 const void *value, size_t value_len, struct xw_diag *diag)
 {
-	int err = check_limits(s, index, name, name_len, value_len, diag);
+	int rc = check_limits(s, index, name, name_len, value_len, diag);
 	struct xw_xattr x = {.index = index, .name = name, .value = value};
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	x.name_len = (uint8_t)name_len;
 	x.value_len = (uint32_t)value_len;
 	return put(s, &x, true, diag);
@@ -205,12 +199,12 @@ int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name
 int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			  xw_ino inum, uint32_t value_len, struct xw_diag *diag)
 {
-	int err = check_limits(s, index, name, name_len, value_len, diag);
+	int rc = check_limits(s, index, name, name_len, value_len, diag);
 	struct xw_xattr x = {
 		.index = index, .name = name, .value_len = value_len, .value_inum = inum};
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	x.name_len = (uint8_t)name_len;
 	return put(s, &x, false, diag);
 }
@@ -220,9 +214,8 @@ static int put_acl(struct xw_xattr_set *s, bool is_default, const struct xw_acl 
 		   struct xw_diag *diag)
 {
 	uint8_t index = is_default ? XW_XI_ACL_DEFAULT : XW_XI_ACL_ACCESS;
-	uint8_t *disk;
+	auto_free uint8_t *disk = NULL;
 	size_t len;
-	int err;
 
 	if (acl->e.n == 0 || (!is_default && xw_acl_is_minimal(acl))) {
 		xw_xattr_set_remove(s, index, NULL, 0);
@@ -233,9 +226,7 @@ static int put_acl(struct xw_xattr_set *s, bool is_default, const struct xw_acl 
 	if (!disk)
 		return xw_fail_nomem(diag, "an ACL");
 	xw_acl_to_disk(acl, disk);
-	err = xw_xattr_set_put_raw(s, index, "", 0, disk, len, diag);
-	free(disk);
-	return err;
+	return xw_xattr_set_put_raw(s, index, "", 0, disk, len, diag);
 }
 
 static const char *acl_name(bool is_default)
@@ -247,12 +238,12 @@ int xw_xattr_set_put_acl_text(struct xw_xattr_set *s, bool is_default, const cha
 			      const struct xw_acl_names *names, struct xw_diag *diag)
 {
 	struct xw_acl acl = {0};
-	int err = xw_acl_from_text(&acl, text, len, is_default, names, acl_name(is_default), diag);
+	int rc = xw_acl_from_text(&acl, text, len, is_default, names, acl_name(is_default), diag);
 
-	if (!err)
-		err = put_acl(s, is_default, &acl, diag);
+	if (!rc)
+		rc = put_acl(s, is_default, &acl, diag);
 	xw_acl_free(&acl);
-	return err;
+	return rc;
 }
 
 int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, const void *value,
@@ -262,17 +253,17 @@ int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, 
 	struct xw_acl acl = {0};
 	uint8_t index;
 	size_t rest;
-	int err;
+	int rc;
 
 	if (len && memchr(full_name, '\0', len))
 		return xw_fail(diag, XW_ERR_INPUT, "extended attribute %.*s: NUL in the name",
 			       shown, full_name);
-	err = xw_xattr_split_name(full_name, len, &index, &rest);
-	if (err == XW_ERR_UNSUPPORTED)
-		return xw_fail(diag, err, "extended attribute %.*s: not supported by ext4", shown,
+	rc = xw_xattr_split_name(full_name, len, &index, &rest);
+	if (rc == XW_ERR_UNSUPPORTED)
+		return xw_fail(diag, rc, "extended attribute %.*s: not supported by ext4", shown,
 			       full_name);
-	if (err)
-		return xw_fail(diag, err, "extended attribute %.*s: empty name", shown, full_name);
+	if (rc)
+		return xw_fail(diag, rc, "extended attribute %.*s: empty name", shown, full_name);
 	if (index == XW_XI_SYSTEM && len - rest == 4 && !memcmp(full_name + rest, "data", 4))
 		return xw_fail(
 			diag, XW_ERR_UNSUPPORTED,
@@ -280,9 +271,9 @@ int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, 
 	if (index != XW_XI_ACL_ACCESS && index != XW_XI_ACL_DEFAULT)
 		return xw_xattr_set_put_raw(s, index, full_name + rest, len - rest, value,
 					    value_len, diag);
-	err = xw_acl_from_xattr(&acl, value, value_len, acl_name(index == XW_XI_ACL_DEFAULT), diag);
-	if (!err)
-		err = put_acl(s, index == XW_XI_ACL_DEFAULT, &acl, diag);
+	rc = xw_acl_from_xattr(&acl, value, value_len, acl_name(index == XW_XI_ACL_DEFAULT), diag);
+	if (!rc)
+		rc = put_acl(s, index == XW_XI_ACL_DEFAULT, &acl, diag);
 	xw_acl_free(&acl);
-	return err;
+	return rc;
 }

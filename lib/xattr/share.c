@@ -98,7 +98,7 @@ static int begin(struct xw_share *s, const struct xw_share_content *content,
 		 struct xw_share_block **out)
 {
 	struct xw_share_block *b;
-	int err = XW_ERR_NOMEM;
+	int rc = XW_ERR_NOMEM;
 
 	pthread_mutex_lock(&s->lock);
 	b = XW_ARENA_NEW(&s->arena, struct xw_share_block);
@@ -111,11 +111,11 @@ static int begin(struct xw_share *s, const struct xw_share_content *content,
 		b->key = content->key;
 		b->refcount = 1;
 		if (b->bytes)
-			err = xw_vec_push(&s->blocks, b);
+			rc = xw_vec_push(&s->blocks, b);
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	*out = b;
 	return xw_cache_insert(s->cache, content->key, (uintptr_t)b, true);
 }
@@ -144,15 +144,15 @@ int xw_share_get_packed(struct xw_share *s, const struct xw_share_content *conte
 			struct xw_share_block **out)
 {
 	struct want w = {.content = content};
-	int err = 0;
+	int rc = 0;
 
 	if (!find(s, &w, out))
-		err = begin(s, content, out);
+		rc = begin(s, content, out);
 	else if (w.refcount == XW_XATTR_REFCOUNT_MAX)
 		xw_cache_set_reusable(s->cache, content->key, (uintptr_t)*out, false);
-	if (!err && content->hint)
+	if (!rc && content->hint)
 		*content->hint = *out;
-	return err;
+	return rc;
 }
 
 void xw_share_put(struct xw_share *s, struct xw_share_block *b)
