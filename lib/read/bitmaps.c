@@ -5,10 +5,10 @@
  */
 #include "config.h"
 
-#include <endian.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/popcount.h"
 #include "read/bitmaps.h"
 #include "space/bits.h"
@@ -29,19 +29,14 @@ uint32_t xw_image_group_bits(const struct xw_image *img)
 	return bigalloc(img) ? img->sb.clusters_per_group : img->sb.blocks_per_group;
 }
 
-static bool tracks_use(const struct xw_image *img)
-{
-	return img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
-}
-
 bool xw_image_block_uninit(const struct xw_image *img, const struct xw_group_desc *gd)
 {
-	return tracks_use(img) && gd->flags & XW_BG_BLOCK_UNINIT;
+	return xw_super_has_group_csum(&img->sb) && gd->flags & XW_BG_BLOCK_UNINIT;
 }
 
 bool xw_image_inode_uninit(const struct xw_image *img, const struct xw_group_desc *gd)
 {
-	return tracks_use(img) && gd->flags & XW_BG_INODE_UNINIT;
+	return xw_super_has_group_csum(&img->sb) && gd->flags & XW_BG_INODE_UNINIT;
 }
 
 static int fail(struct xw_image *img, int code, uint64_t group, const char *which, const char *what)
@@ -53,18 +48,6 @@ static int fail(struct xw_image *img, int code, uint64_t group, const char *whic
 static bool get_bit(const uint8_t *bits, uint64_t i)
 {
 	return bits[i / 8] >> (i % 8) & 1;
-}
-
-static void set_bits(uint8_t *bits, uint64_t from, uint64_t to)
-{
-	for (; from < to && from % 8; from++)
-		bits[from / 8] |= (uint8_t)(1u << from % 8);
-	if (from + 8 <= to) {
-		memset(bits + from / 8, 0xff, (to - from) / 8);
-		from += (to - from) / 8 * 8;
-	}
-	for (; from < to; from++)
-		bits[from / 8] |= (uint8_t)(1u << from % 8);
 }
 
 static int check_csum(struct xw_image *img, uint64_t group, uint32_t csum, const char *which,
@@ -103,7 +86,7 @@ static bool each_meta(struct xw_image *img, const struct xw_sysmap *m, xw_blk st
 		if (!meta)
 			continue;
 		if (set)
-			set_bits(bits, at >> ratio, ((at + n - 1) >> ratio) + 1);
+			xw_set_bits(bits, at >> ratio, ((at + n - 1) >> ratio) + 1);
 		for (uint64_t i = at >> ratio; i <= (at + n - 1) >> ratio; i++)
 			if (!get_bit(bits, i))
 				return false;
@@ -160,7 +143,7 @@ static int check_block_bits(struct xw_image *img, const struct xw_sysmap *m, uin
 
 	if (!each_meta(img, m, group_start(img, group), len, uninit, bits))
 		rc = fail(img, XW_ERR_CORRUPT, group, "block", "metadata is marked free");
-	set_bits(bits, ((len - 1) >> xw_image_cluster_bits(img)) + 1, per_group);
+	xw_set_bits(bits, ((len - 1) >> xw_image_cluster_bits(img)) + 1, per_group);
 	also(&rc, check_free(img, group, per_group - xw_popcount(bits, per_group / 8),
 			     gd->free_blocks, "block"));
 	return rc;
@@ -204,7 +187,7 @@ static int check_unused(struct xw_image *img, uint64_t group, const struct xw_gr
 {
 	const uint32_t per_group = img->sb.inodes_per_group;
 
-	if (!tracks_use(img) || gd->flags & XW_BG_INODE_UNINIT)
+	if (!xw_super_has_group_csum(&img->sb) || gd->flags & XW_BG_INODE_UNINIT)
 		return 0;
 	if (gd->itable_unused > per_group)
 		return fail(img, XW_ERR_CORRUPT, group, "inode",
@@ -238,7 +221,7 @@ int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits)
 				    bits, bytes));
 	also(&rc, check_unused(img, group, &gd, bits));
 	there = before < sb->inodes_count ? XW_MIN(per_group, sb->inodes_count - before) : 0;
-	set_bits(bits, there, (uint64_t)bytes * 8);
+	xw_set_bits(bits, there, (uint64_t)bytes * 8);
 	also(&rc, check_free(img, group, (uint64_t)bytes * 8 - xw_popcount(bits, bytes),
 			     gd.free_inodes, "inode"));
 	return rc;
@@ -293,8 +276,7 @@ static int runs_of_bits(uint64_t *words, uint32_t nbits, struct runs *r)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < (nbits + 63) / 64; i++)
-		words[i] = le64toh(words[i]);
+	xw_bits_from_le(words, (nbits + 63) / 64);
 	for (uint32_t end = 0; end < nbits && !rc;) {
 		r->at = xw_bits_next_free(words, end, nbits);
 		end = xw_bits_next_used(words, r->at, nbits);

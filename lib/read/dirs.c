@@ -12,6 +12,7 @@
  * each block once: a map that refers to one block a million times must not produce its names a
  * million times.
  */
+#include "base/search.h"
 #include "read/dirs.h"
 
 #include <inttypes.h>
@@ -257,12 +258,6 @@ static int next_part(struct xw_dir_iter *it, struct xw_dirent *e)
 	}
 }
 
-/* Is the finding only about a name, so that the following entries can be read? */
-static bool is_about_name(const struct xw_dirblock_item *f)
-{
-	return f->rule == XW_DIRBLOCK_NAME_EMPTY || f->rule == XW_DIRBLOCK_NAME_BYTES;
-}
-
 /* Convert a finding to an error. */
 static int refuse(struct xw_dir_iter *it, const struct xw_dirblock_item *f)
 {
@@ -308,7 +303,9 @@ int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *
 		it->items++;
 		if (rc == 1 && !item.unused)
 			break;
-		it->in_block = rc == 1 || (rc == 2 && is_about_name(&item));
+		/* After an invalid name the following entries can still be read. */
+		it->in_block = rc == 1 || (rc == 2 && (item.rule == XW_DIRBLOCK_NAME_EMPTY ||
+						       item.rule == XW_DIRBLOCK_NAME_BYTES));
 		if (rc == 2)
 			return refuse(it, &item);
 	}
@@ -354,20 +351,10 @@ int xw_dir_runs_read(struct xw_image *img, xw_ino ino, const struct xw_inode *in
 
 xw_blk xw_dir_runs_at(const struct xw_dir_runs *r, uint64_t lblk)
 {
-	size_t from = 0, to = r->a.n;
+	const struct xw_map_run *v = r->a.v;
+	const size_t at = XW_LOWER_BOUND(i, r->a.n, v[i].lblk + v[i].len > lblk);
 
-	while (from < to) {
-		const size_t mid = from + (to - from) / 2;
-		const struct xw_map_run *run = &r->a.v[mid];
-
-		if (lblk < run->lblk)
-			to = mid;
-		else if (lblk - run->lblk >= run->len)
-			from = mid + 1;
-		else
-			return run->pblk + (lblk - run->lblk);
-	}
-	return 0;
+	return at < r->a.n && v[at].lblk <= lblk ? v[at].pblk + (lblk - v[at].lblk) : 0;
 }
 
 void xw_dir_runs_free(struct xw_dir_runs *r)

@@ -138,7 +138,7 @@ static int next_pointers(struct xw_map_iter *it, struct xw_map_run *run)
 	return rc;
 }
 
-static bool has_map(const struct xw_inode *inode)
+bool xw_inode_has_map(const struct xw_inode *inode)
 {
 	const unsigned type = inode->mode & XW_S_IFMT;
 
@@ -151,11 +151,6 @@ static bool has_map(const struct xw_inode *inode)
 		       (inode->flags & XW_FL_EXTENTS && peek16(inode->block) == XW_EXT_MAGIC);
 	return type != XW_S_IFIFO && type != XW_S_IFCHR && type != XW_S_IFBLK &&
 	       type != XW_S_IFSOCK;
-}
-
-bool xw_inode_has_map(const struct xw_inode *inode)
-{
-	return has_map(inode);
 }
 
 static int read_node(void *arg, xw_blk blk, void *buf)
@@ -177,7 +172,7 @@ int xw_map_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 	it->ahead.len = 0;
 	it->on_node = NULL;
 	it->arg = NULL;
-	it->done = !has_map(inode);
+	it->done = !xw_inode_has_map(inode);
 	xw_walk_map_init(w, img->dev, &img->sb);
 	if (it->done)
 		return 0;

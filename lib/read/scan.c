@@ -26,7 +26,7 @@ int xw_inode_scan_begin(struct xw_image *img, uint64_t group, uint64_t end_group
 static int enter_group(struct xw_inode_scan *s)
 {
 	struct xw_image *img = s->img;
-	const bool tracks_use = img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+	const bool tracks_use = xw_super_has_group_csum(&img->sb);
 	const uint32_t per_group = img->sb.inodes_per_group;
 	const uint64_t before = s->group * per_group;
 	struct xw_group_desc gd;
@@ -70,18 +70,11 @@ static int fill(struct xw_inode_scan *s)
 	return 0;
 }
 
-/* Replace the record by the one that an update has in memory, if any. */
-static int apply_pending(struct xw_inode_scan *s, xw_ino ino, uint8_t *raw)
-{
-	const struct xw_image_pending *p = &s->img->pending;
-	bool found;
-
-	return p->record ? p->record(p->arg, ino, raw, &found) : 0;
-}
-
 int xw_inode_scan_next(struct xw_inode_scan *s, xw_ino *ino, const uint8_t **raw)
 {
+	const struct xw_image_pending *p = &s->img->pending;
 	uint8_t *record;
+	bool found;
 	int rc;
 
 	for (; s->group < s->end_group; s->group++, s->count = s->index = 0, s->table = 0) {
@@ -101,7 +94,7 @@ int xw_inode_scan_next(struct xw_inode_scan *s, xw_ino *ino, const uint8_t **raw
 		record = s->buf + (size_t)(s->index - s->buf_first) * s->img->inode_size;
 		*raw = record;
 		s->index++;
-		rc = apply_pending(s, *ino, record);
+		rc = p->record ? p->record(p->arg, *ino, record, &found) : 0;
 		return rc ? rc : 1;
 	}
 	return 0;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "read/bitmaps.h"
 
@@ -48,7 +49,6 @@ struct collector {
 	struct xw_image *img;
 	struct runs kind[KINDS];
 	struct tails unused;
-	bool tracks_use; /* descriptors have checksums: flags and counts can be trusted */
 	bool ends;
 };
 
@@ -74,15 +74,6 @@ static int add_inside(struct collector *c, int kind, xw_blk start, uint64_t len)
 	return add(c, &c->kind[kind], start, len);
 }
 
-/* Number of blocks at the start of a group for copies of superblock and descriptors. */
-static uint64_t head_blocks(const struct collector *c, uint64_t group)
-{
-	struct xw_group_head h;
-
-	xw_image_group_head(c->img, group, &h);
-	return h.boot + h.has_super + h.desc_len + h.reserved_len;
-}
-
 /*
  * Add the table blocks after the last inode that was ever used. Zeroed tables are left out, since
  * they must stay zero: a checker without a valid descriptor reads the whole table.
@@ -96,7 +87,7 @@ static int add_unused(struct collector *c, const struct xw_group_desc *gd, uint6
 	struct tail tail = {.group = group, .table = gd->inode_table};
 	uint64_t used;
 
-	if (!c->tracks_use)
+	if (!xw_super_has_group_csum(&img->sb))
 		return 0;
 	if (unused > per_group)
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
@@ -122,6 +113,7 @@ static int collect_group(struct collector *c, uint64_t group)
 	const xw_blk start = img->sb.first_data_block + group * img->sb.blocks_per_group;
 	const bool lenient = img->flags & XW_IMAGE_LENIENT;
 	struct xw_group_desc gd;
+	struct xw_group_head h;
 	int rc = xw_image_group(img, group, &gd);
 
 	if (rc && lenient && rc != XW_ERR_CHECKSUM && rc != XW_ERR_NOMEM) {
@@ -136,8 +128,10 @@ static int collect_group(struct collector *c, uint64_t group)
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
 			       "%s: descriptor of group %" PRIu64 " points outside the filesystem",
 			       img->dev->name, group);
+	xw_image_group_head(img, group, &h);
 	rc = add(c, &c->kind[HEAD], start,
-		 XW_MIN(head_blocks(c, group), img->sb.blocks_count - start));
+		 XW_MIN(h.boot + h.has_super + h.desc_len + h.reserved_len,
+			img->sb.blocks_count - start));
 	if (!rc)
 		rc = add_inside(c, BLOCK_BITMAP, gd.block_bitmap, 1);
 	if (!rc)
@@ -147,20 +141,13 @@ static int collect_group(struct collector *c, uint64_t group)
 	return rc || lenient ? rc : add_unused(c, &gd, group);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct xw_run *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 static void sort_and_merge(struct runs *r)
 {
 	size_t n = 0;
 
 	if (!r->n)
 		return;
-	qsort(r->v, r->n, sizeof(*r->v), by_start);
+	qsort(r->v, r->n, sizeof(*r->v), xw_by_u64);
 	for (size_t i = 1; i < r->n; i++) {
 		const uint64_t end = r->v[n].start + r->v[n].len;
 
@@ -205,20 +192,12 @@ static int join(struct collector *c, struct runs *out)
 	return 0;
 }
 
-static int by_tail(const void *a, const void *b)
-{
-	const struct tail *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 int xw_sysmap_new(struct xw_image *img, struct xw_sysmap **out)
 {
 	struct collector c = {.img = img};
 	struct xw_sysmap *m = calloc(1, sizeof(*m));
 	int rc = m ? 0 : xw_fail_nomem(img->diag, "the places of metadata");
 
-	c.tracks_use = img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
 	for (uint64_t g = 0; g < img->groups && !rc && !c.ends; g++)
 		rc = collect_group(&c, g);
 	if (!rc)
@@ -233,7 +212,7 @@ int xw_sysmap_new(struct xw_image *img, struct xw_sysmap **out)
 	m->unused = c.unused;
 	m->itable_blocks = img->itable_blocks;
 	if (m->unused.n)
-		qsort(m->unused.v, m->unused.n, sizeof(*m->unused.v), by_tail);
+		qsort(m->unused.v, m->unused.n, sizeof(*m->unused.v), xw_by_u64);
 	*out = m;
 	return 0;
 }
@@ -247,55 +226,28 @@ void xw_sysmap_free(struct xw_sysmap *m)
 	free(m);
 }
 
-static uint64_t ask(const struct runs *r, xw_blk blk, uint64_t n, bool *is_in)
-{
-	size_t lo = 0, hi = r->n;
-
-	/* the first run that ends after blk */
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (r->v[mid].start + r->v[mid].len <= blk)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	*is_in = lo < r->n && r->v[lo].start <= blk;
-	if (lo == r->n)
-		return n;
-	return XW_MIN(n, (*is_in ? r->v[lo].start + r->v[lo].len : r->v[lo].start) - blk);
-}
-
 uint64_t xw_sysmap_at(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_meta)
 {
-	return ask(&m->meta, blk, n, is_meta);
-}
+	const struct xw_run *v = m->meta.v;
+	const size_t at = XW_LOWER_BOUND(i, m->meta.n, v[i].start + v[i].len > blk);
 
-/* The first tail that ends after blk, or NULL. */
-static const struct tail *find_tail(const struct tails *t, xw_blk blk)
-{
-	size_t lo = 0, hi = t->n;
-
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (t->v[mid].start + t->v[mid].len <= blk)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < t->n ? &t->v[lo] : NULL;
+	*is_meta = at < m->meta.n && v[at].start <= blk;
+	if (at == m->meta.n)
+		return n;
+	return XW_MIN(n, (*is_meta ? v[at].start + v[at].len : v[at].start) - blk);
 }
 
 uint64_t xw_sysmap_unused_table(const struct xw_sysmap *m, xw_blk blk, uint64_t n, bool *is_unused,
 				uint64_t *group)
 {
-	const struct tail *t = find_tail(&m->unused, blk);
+	const struct tail *t = m->unused.v;
+	const size_t at = XW_LOWER_BOUND(i, m->unused.n, t[i].start + t[i].len > blk);
 	uint64_t nth;
 
-	*is_unused = t && t->start <= blk;
+	*is_unused = at < m->unused.n && t[at].start <= blk;
 	if (!*is_unused)
-		return t ? XW_MIN(n, t->start - blk) : n;
+		return at < m->unused.n ? XW_MIN(n, t[at].start - blk) : n;
+	t += at;
 	nth = (blk - t->table) / m->itable_blocks;
 	*group = t->group + nth;
 	return XW_MIN(n, t->table + (nth + 1) * m->itable_blocks - blk);
