@@ -19,6 +19,8 @@ static inline void xw_auto_close_(int *fd)
 
 #define auto_free __attribute__((cleanup(xw_auto_free_)))
 #define auto_fd __attribute__((cleanup(xw_auto_close_)))
+/* Call end(&variable) at the end of the scope: for iterators, vectors and sets. */
+#define auto_end(end) __attribute__((cleanup(end)))
 #define steal(p)                                                                                   \
 	__extension__({                                                                            \
 		__typeof__(p) taken_ = (p);                                                        \

@@ -287,7 +287,7 @@ static struct part part_of(const struct xw_blockset *s, uint64_t at, uint64_t en
 
 int xw_blockset_add(struct xw_blockset *s, uint64_t start, uint64_t len, uint64_t *had)
 {
-	uint64_t there = 0;
+	uint64_t present = 0;
 
 	for (uint64_t at = start, end = start + len; at < end;) {
 		const struct part p = part_of(s, at, end);
@@ -296,11 +296,11 @@ int xw_blockset_add(struct xw_blockset *s, uint64_t start, uint64_t len, uint64_
 
 		if (rc)
 			return rc;
-		there += n;
+		present += n;
 		at += p.last - p.first + 1;
 	}
 	if (had)
-		*had = there;
+		*had = present;
 	return 0;
 }
 
@@ -349,9 +349,7 @@ void xw_blockset_bits(const struct xw_blockset *s, uint64_t start, uint64_t n, u
 	}
 }
 
-/*
- * The first number of a bitmap at or after `from` that is set (or clear); CHUNK when there is none.
- */
+/* The first number of a bitmap at or after `at` that is set (or clear); CHUNK if none. */
 static uint32_t bits_scan(const uint64_t *bits, uint32_t at, bool set)
 {
 	for (uint32_t w = at / 64; w < WORDS; w++) {
@@ -364,10 +362,7 @@ static uint32_t bits_scan(const uint64_t *bits, uint32_t at, bool set)
 	return CHUNK;
 }
 
-/*
- * The first number of a chunk at or after `from` that is in the set (or not); CHUNK when there is
- * none.
- */
+/* The first number of a chunk at or after `at` that is in the set (or not); CHUNK if none. */
 static uint32_t chunk_scan(const struct chunk *c, uint32_t at, bool set)
 {
 	const struct run *r = c->p;

@@ -125,7 +125,7 @@ struct gather {
 	size_t done; /* bytes done of *iov */
 };
 
-static void take(struct gather *g, uint8_t *to, size_t len)
+static void copy_out(struct gather *g, uint8_t *to, size_t len)
 {
 	if (!g->iov)
 		memset(to, 0, len);
@@ -160,7 +160,7 @@ static int write_bounced(struct direct_dev *w, struct gather *g, uint64_t len, u
 			rc = fetch(w, from + last, w->bounce + last);
 		if (rc)
 			break;
-		take(g, w->bounce + skip, n);
+		copy_out(g, w->bounce + skip, n);
 		rc = xw_dev_pwrite(w->under, w->bounce, span, from);
 		off += n;
 		len -= n;

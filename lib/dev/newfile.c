@@ -46,7 +46,7 @@ static size_t dir_len(const char *path)
 }
 
 /* Resolve a symbolic link, whether or not its target exists. */
-static int follow(const char *path, char **out)
+static int resolve_links(const char *path, char **out)
 {
 	auto_free char *at = strdup(path);
 
@@ -92,7 +92,7 @@ static int open_unnamed(const char *path)
 }
 
 /* Choose a hidden name beside the final one: for a new file (*fd < 0) or for the open one. */
-static int take_hidden_name(struct xw_newfile *f)
+static int make_hidden_name(struct xw_newfile *f)
 {
 	const char *name = f->path + dir_len(f->path);
 
@@ -127,14 +127,14 @@ static int take_hidden_name(struct xw_newfile *f)
 
 static int open_file(struct xw_newfile *f, const char *path, unsigned flags, struct xw_diag *diag)
 {
-	int err = follow(path, &f->path);
+	int err = resolve_links(path, &f->path);
 
 	if (err)
 		return xw_dev_fail_open(diag, path, err);
 	if (!f->path[dir_len(f->path)])
 		return xw_dev_fail_open(diag, path, EISDIR);
 	f->fd = open_unnamed(f->path);
-	err = f->fd < 0 ? take_hidden_name(f) : 0;
+	err = f->fd < 0 ? make_hidden_name(f) : 0;
 	if (err)
 		return xw_dev_fail_open(diag, path, err);
 	if (flags & XW_DEV_DIRECT && fcntl(f->fd, F_SETFL, O_RDWR | O_DIRECT))
@@ -175,7 +175,7 @@ int xw_newfile_private(struct xw_newfile *f, struct xw_diag *diag)
 }
 
 /* Link to a name that must not exist. 0 or errno. */
-static int take_name(struct xw_newfile *f)
+static int link_name(struct xw_newfile *f)
 {
 	char proc[PROC_ROOM];
 
@@ -195,7 +195,7 @@ static int take_name(struct xw_newfile *f)
 }
 
 /* Replace the existing file of that name. A mode with more than permission bits needs the owner. */
-static int take_over(struct xw_newfile *f, const struct stat *old)
+static int replace_existing(struct xw_newfile *f, const struct stat *old)
 {
 	bool owner;
 	int err = 0;
@@ -206,7 +206,7 @@ static int take_over(struct xw_newfile *f, const struct stat *old)
 	if (fchmod(f->fd, old->st_mode & (owner ? 07777 : 0777)))
 		return errno;
 	if (!f->temp)
-		err = take_hidden_name(f);
+		err = make_hidden_name(f);
 	if (!err && rename(f->temp, f->path))
 		err = errno;
 	if (!err)
@@ -231,7 +231,7 @@ int xw_newfile_sync_dir(const char *path, struct xw_diag *diag)
 int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag)
 {
 	struct stat old;
-	int err = replace && !lstat(f->path, &old) ? take_over(f, &old) : take_name(f);
+	int err = replace && !lstat(f->path, &old) ? replace_existing(f, &old) : link_name(f);
 
 	if (err == EEXIST)
 		return xw_fail(diag, XW_ERR_IO,

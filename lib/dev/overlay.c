@@ -3,7 +3,7 @@
  * A device over a base device: dirty blocks in an open-addressing hash by block number.
  *
  * Invariants:
- * 1. A block in the table is read from there (no page: zeros) and never from the base; any other
+ * 1. A block in the table is read from it (no page: zeros) and never from the base; any other
  *    block is read from the base. Once in the table a block stays until discard or a shrink.
  * 2. The base is changed only by shadow writes: to blocks that are not in the table and that the
  *    callback reports as free.
@@ -140,11 +140,11 @@ static int check_range(struct xw_dev *d, uint64_t off, uint64_t len)
 /* Read from the base; past its end, zeros. */
 static int read_base(struct overlay *o, void *buf, size_t len, uint64_t off)
 {
-	uint64_t there = off < o->base->size ? XW_MIN(len, o->base->size - off) : 0;
+	uint64_t avail = off < o->base->size ? XW_MIN(len, o->base->size - off) : 0;
 	int rc;
 
-	memset((unsigned char *)buf + there, 0, len - there);
-	rc = there ? xw_dev_pread(o->base, buf, there, off) : 0;
+	memset((unsigned char *)buf + avail, 0, len - avail);
+	rc = avail ? xw_dev_pread(o->base, buf, avail, off) : 0;
 	/* Callers that tolerate unreadable blocks retry a failed read block by block. */
 	if (rc == XW_ERR_IO && len <= o->block_size && o->unreadable)
 		o->unreadable(o->unreadable_arg, off);
@@ -237,7 +237,7 @@ static uint64_t shadow_run(struct overlay *o, uint64_t off, uint64_t len, uint64
 }
 
 /* Write n bytes of one block to memory; data NULL = zeros. */
-static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
+static int write_held(struct overlay *o, const void *data, size_t n, uint64_t off)
 {
 	const uint64_t blk = off / o->block_size, in = off % o->block_size;
 	const bool whole = n == o->block_size;
@@ -273,7 +273,7 @@ static int hold(struct overlay *o, const void *data, size_t n, uint64_t off)
 }
 
 /* Write len bytes (data NULL: zeros): free blocks to the base, all others to memory. */
-static int put(struct overlay *o, const unsigned char *data, uint64_t len, uint64_t off)
+static int write_range(struct overlay *o, const unsigned char *data, uint64_t len, uint64_t off)
 {
 	int rc = 0;
 
@@ -286,7 +286,7 @@ static int put(struct overlay *o, const unsigned char *data, uint64_t len, uint6
 			rc = data ? xw_dev_pwrite(o->base, data, n, off)
 				  : xw_dev_zero(o->base, off, n);
 		} else {
-			rc = hold(o, data, n, off);
+			rc = write_held(o, data, n, off);
 		}
 		if (data)
 			data += n;
@@ -310,7 +310,7 @@ static int grow(struct overlay *o, uint64_t size)
 	while (from < end && !rc) {
 		uint64_t n = XW_MIN(end - from, o->block_size - from % o->block_size);
 
-		rc = hold(o, NULL, n, from);
+		rc = write_held(o, NULL, n, from);
 		from += n;
 	}
 	if (!rc)
@@ -331,7 +331,7 @@ static int overlay_pwritev(struct xw_dev *d, const struct iovec *iov, int n, uin
 		if (!rc && len && off + len > d->size)
 			rc = grow(o, off + len);
 		if (!rc)
-			rc = put(o, iov[i].iov_base, len, off);
+			rc = write_range(o, iov[i].iov_base, len, off);
 		off += len;
 	}
 	pthread_rwlock_unlock(&o->lock);
@@ -351,7 +351,7 @@ static int overlay_zero(struct xw_dev *d, uint64_t off, uint64_t len)
 	if (off + len > d->size)
 		rc = grow(o, off + len);
 	if (!rc)
-		rc = put(o, NULL, len, off);
+		rc = write_range(o, NULL, len, off);
 	pthread_rwlock_unlock(&o->lock);
 	return rc;
 }

@@ -173,8 +173,8 @@ uint32_t xw_extent_block_needed(const void *node, unsigned max, uint32_t inode_s
 	static const uint8_t zero[4];
 	const uint8_t *const p = node;
 	const size_t end = sizeof(struct disk_hdr) + sizeof(struct disk_leaf) * max;
-	const size_t behind = off + sizeof(zero);
-	const uint32_t after = xw_crc32c_back(peek32(p + end), p + behind, end - behind);
+	const size_t rest = off + sizeof(zero);
+	const uint32_t after = xw_crc32c_back(peek32(p + end), p + rest, end - rest);
 
 	return xw_crc32c_back(after, zero, sizeof(zero)) ^ xw_crc32c(inode_seed, p, off);
 }

@@ -279,14 +279,14 @@ static uint32_t inode_csum(const struct disk_inode *d, const struct xw_super *sb
 			   uint32_t csum_seed, xw_ino ino)
 {
 	const size_t hi = offsetof(struct disk_inode, checksum_hi) - XW_INODE_BODY;
-	const uint8_t *behind = (const uint8_t *)d + XW_INODE_BODY;
+	const uint8_t *extra_area = (const uint8_t *)d + XW_INODE_BODY;
 	uint32_t crc = xw_inode_seed(csum_seed, ino, get32(d->generation));
 
 	crc = xw_csum_hole(crc, d, XW_INODE_BODY, offsetof(struct disk_inode, checksum_lo),
 			   sizeof(le16));
 	if (sb->inode_size <= XW_INODE_BODY)
 		return crc;
-	return xw_csum_hole(crc, behind, sb->inode_size - XW_INODE_BODY, hi,
+	return xw_csum_hole(crc, extra_area, sb->inode_size - XW_INODE_BODY, hi,
 			    has_csum_hi(d, sb) ? sizeof(le16) : 0);
 }
 

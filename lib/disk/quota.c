@@ -272,7 +272,7 @@ static unsigned count_used(const void *buf, size_t block)
 	return used;
 }
 
-static int take_entry(struct walk *w, uint32_t block, uint32_t id)
+static int read_entry(struct walk *w, uint32_t block, uint32_t id)
 {
 	const struct disk_entry *d = entries_of(w->buf, block), *found = NULL;
 	struct xw_quota_entry e;
@@ -303,7 +303,7 @@ static int walk_tree(struct walk *w, uint32_t block, unsigned level, uint32_t id
 		if (ref <= ROOT_BLOCK || ref >= w->blocks)
 			return XW_ERR_CORRUPT;
 		if (level == XW_QUOTA_DEPTH - 1)
-			rc = take_entry(w, ref, id << 8 | i);
+			rc = read_entry(w, ref, id << 8 | i);
 		else
 			rc = walk_tree(w, ref, level + 1, id << 8 | i);
 	}

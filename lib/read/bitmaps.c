@@ -125,10 +125,10 @@ static uint64_t group_len(const struct xw_image *img, uint64_t group)
 	return XW_MIN(img->sb.blocks_per_group, img->sb.blocks_count - group_start(img, group));
 }
 
-static int check_free(struct xw_image *img, uint64_t group, uint64_t counted, uint64_t said,
+static int check_free(struct xw_image *img, uint64_t group, uint64_t counted, uint64_t expected,
 		      const char *which)
 {
-	if (counted == said)
+	if (counted == expected)
 		return 0;
 	return fail(img, XW_ERR_CORRUPT, group, which, "free count differs from the descriptor");
 }
@@ -205,7 +205,7 @@ int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits)
 	const uint32_t per_group = sb->inodes_per_group, bytes = (per_group + 7) / 8;
 	const uint64_t before = group * per_group;
 	struct xw_group_desc gd;
-	uint64_t there;
+	uint64_t valid;
 	int rc;
 
 	memset(bits, 0xff, XW_MIN(bytes, img->block_size));
@@ -220,8 +220,8 @@ int xw_image_inode_bitmap(struct xw_image *img, uint64_t group, uint8_t *bits)
 		also(&rc, read_bits(img, group, gd.inode_bitmap, gd.inode_bitmap_csum, "inode",
 				    bits, bytes));
 	also(&rc, check_unused(img, group, &gd, bits));
-	there = before < sb->inodes_count ? XW_MIN(per_group, sb->inodes_count - before) : 0;
-	xw_set_bits(bits, there, (uint64_t)bytes * 8);
+	valid = before < sb->inodes_count ? XW_MIN(per_group, sb->inodes_count - before) : 0;
+	xw_set_bits(bits, valid, (uint64_t)bytes * 8);
 	also(&rc, check_free(img, group, (uint64_t)bytes * 8 - xw_popcount(bits, bytes),
 			     gd.free_inodes, "inode"));
 	return rc;

@@ -162,8 +162,8 @@ static int seen_before(struct xw_dir_iter *it, xw_blk blk)
 	return rc < 0 ? xw_fail_nomem(it->img->diag, "directory") : !rc;
 }
 
-/* 1: the next block of the run is a repeated one, and was skipped. */
-static int left_out(struct xw_dir_iter *it)
+/* 1: the next block of the run was seen before, and is skipped. */
+static int skip_repeated(struct xw_dir_iter *it)
 {
 	int rc = it->run.unwritten ? 0 : seen_before(it, it->run.pblk);
 
@@ -172,9 +172,9 @@ static int left_out(struct xw_dir_iter *it)
 	it->run.lblk++;
 	it->run.pblk++;
 	it->run.len--;
-	if (rc < 0 || it->told)
+	if (rc < 0 || it->reported)
 		return rc;
-	it->told = true;
+	it->reported = true;
 	return block_damaged(it, XW_ERR_CORRUPT, "occurs more than once");
 }
 
@@ -197,7 +197,7 @@ static int find_block(struct xw_dir_iter *it)
 			it->run.len = 0;
 			return 0;
 		}
-		rc = left_out(it);
+		rc = skip_repeated(it);
 	} while (rc == 1);
 	return rc ? rc : 1;
 }
@@ -259,7 +259,7 @@ static int next_part(struct xw_dir_iter *it, struct xw_dirent *e)
 }
 
 /* Convert a finding to an error. */
-static int refuse(struct xw_dir_iter *it, const struct xw_dirblock_item *f)
+static int finding_error(struct xw_dir_iter *it, const struct xw_dirblock_item *f)
 {
 	switch (f->rule) {
 	case XW_DIRBLOCK_NO_TAIL:
@@ -307,7 +307,7 @@ int xw_dir_next(struct xw_dir_iter *it, struct xw_dirent *e, struct xw_dir_pos *
 		it->in_block = rc == 1 || (rc == 2 && (item.rule == XW_DIRBLOCK_NAME_EMPTY ||
 						       item.rule == XW_DIRBLOCK_NAME_BYTES));
 		if (rc == 2)
-			return refuse(it, &item);
+			return finding_error(it, &item);
 	}
 	if (!dots_in_place(it, &item.e))
 		return block_damaged(it, XW_ERR_CORRUPT, "misplaced \".\" or \"..\"");
@@ -330,23 +330,25 @@ int xw_dir_runs_read(struct xw_image *img, xw_ino ino, const struct xw_inode *in
 		     struct xw_dir_runs *r)
 {
 	const uint64_t end = xw_div_up(inode->size, img->block_size);
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
 	uint64_t next = 0;
 	int rc = xw_map_begin(img, ino, inode, 0, &it);
 
 	*r = (struct xw_dir_runs){0};
-	while (!rc && next < end && (rc = xw_map_next(&it, &run)) == 1) {
-		rc = 0;
+	if (rc)
+		return rc;
+	while (next < end && (rc = xw_map_next(&it, &run)) == 1) {
 		if (run.lblk != next || run.unwritten)
-			rc = bad_runs(img, ino, "a hole in a directory");
+			return bad_runs(img, ino, "a hole in a directory");
 		run.len = XW_MIN(run.len, end - next);
 		next += run.len;
-		if (!rc && xw_vec_push(&r->a, run))
-			rc = xw_fail_nomem(img->diag, "directory");
+		if (xw_vec_push(&r->a, run))
+			return xw_fail_nomem(img->diag, "directory");
 	}
-	xw_map_end(&it);
-	return rc || next == end ? rc : bad_runs(img, ino, "its blocks do not match its size");
+	if (rc < 0)
+		return rc;
+	return next == end ? 0 : bad_runs(img, ino, "its blocks do not match its size");
 }
 
 xw_blk xw_dir_runs_at(const struct xw_dir_runs *r, uint64_t lblk)

@@ -23,7 +23,7 @@ struct xw_dir_iter {
 	uint64_t end_block; /* number of blocks in i_size */
 	xw_blk first; /* first block of the directory; 0: none yet */
 	struct xw_table seen; /* all further blocks */
-	bool told; /* a repeated block was reported */
+	bool reported; /* a repeated block was reported */
 	xw_lblk lblk; /* logical number of the block in buf */
 	uint8_t *buf;
 	/* `entries` is valid: for the block in buf, or for a part of an inline directory */

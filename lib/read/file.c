@@ -49,27 +49,27 @@ static int mapped_pread(struct xw_image *img, xw_ino ino, const struct xw_inode 
 {
 	const uint32_t bs = img->block_size;
 	const uint64_t end = off + len;
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
-	int rc;
+	int rc = xw_map_begin(img, ino, inode, off / bs, &it);
 
+	if (rc)
+		return rc;
 	memset(buf, 0, len);
-	rc = xw_map_begin(img, ino, inode, off / bs, &it);
-	while (!rc && (rc = xw_map_next(&it, &run)) == 1) {
+	while ((rc = xw_map_next(&it, &run)) == 1) {
 		uint64_t first = XW_MAX(run.lblk * bs, off);
 		uint64_t last = XW_MIN((run.lblk + run.len) * bs, end);
 
-		rc = 0;
 		if (first >= end)
-			break;
-		if (!run.unwritten)
-			rc = xw_dev_pread(img->dev, buf + (first - off), last - first,
-					  run.pblk * bs + (first - run.lblk * bs));
+			return 0;
+		if (run.unwritten)
+			continue;
+		rc = xw_dev_pread(img->dev, buf + (first - off), last - first,
+				  run.pblk * bs + (first - run.lblk * bs));
 		if (rc)
-			rc = xw_fail(img->diag, rc, "%s: inode %" PRIu32 ": cannot read its data",
-				     img->dev->name, ino);
+			return xw_fail(img->diag, rc, "%s: inode %" PRIu32 ": cannot read its data",
+				       img->dev->name, ino);
 	}
-	xw_map_end(&it);
 	return rc;
 }
 

@@ -181,21 +181,26 @@ int xw_itree_root(struct xw_image *img, xw_ino ino, const struct xw_inode *inode
 {
 	auto_free uint8_t *block0 = malloc(img->block_size);
 	struct xw_map_run run;
-	int rc = block0 ? xw_map_lookup(img, ino, inode, 0, &run)
-			: xw_fail_nomem(img->diag, "itree");
+	int rc;
 
-	if (!rc && (!run.len || run.unwritten))
-		rc = xw_fail(img->diag, XW_ERR_CORRUPT,
-			     "%s: directory inode %" PRIu32 ": no first block; run xw-fsck -f",
-			     img->dev->name, ino);
-	if (!rc)
-		rc = xw_dev_pread(img->dev, block0, img->block_size, run.pblk * img->block_size);
-	if (!rc && xw_itree_slot_get(block0, img->block_size, xw_super_has_csum(&img->sb), root))
-		rc = xw_fail(img->diag, XW_ERR_CORRUPT,
-			     "%s: directory inode %" PRIu32
-			     ": its index has no pointer to an itree; run xw-fsck -f",
-			     img->dev->name, ino);
-	return rc;
+	if (!block0)
+		return xw_fail_nomem(img->diag, "itree");
+	rc = xw_map_lookup(img, ino, inode, 0, &run);
+	if (rc)
+		return rc;
+	if (!run.len || run.unwritten)
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: directory inode %" PRIu32 ": no first block; run xw-fsck -f",
+			       img->dev->name, ino);
+	rc = xw_dev_pread(img->dev, block0, img->block_size, run.pblk * img->block_size);
+	if (rc)
+		return rc;
+	if (xw_itree_slot_get(block0, img->block_size, xw_super_has_csum(&img->sb), root))
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: directory inode %" PRIu32
+			       ": its index has no pointer to an itree; run xw-fsck -f",
+			       img->dev->name, ino);
+	return 0;
 }
 
 int xw_itree_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,

@@ -52,7 +52,7 @@ static bool is_ascii(const char *name, size_t len)
 }
 
 /* Can the index be used? Not for "." and "..", which are not hashed. */
-static bool index_serves(const struct lookup *l)
+static bool can_use_index(const struct lookup *l)
 {
 	const struct xw_super *sb = &l->img->sb;
 	const bool signed_known = sb->flags & (XW_FLAG_SIGNED_HASH | XW_FLAG_UNSIGNED_HASH);
@@ -233,7 +233,7 @@ static int search_leaf(struct lookup *l, uint32_t room)
 }
 
 /* Are the hashes of all names of the leaf in its range? */
-static bool leaf_is_right(const struct lookup *l, uint32_t room)
+static bool leaf_is_in_range(const struct lookup *l, uint32_t room)
 {
 	struct xw_dirblock_item item;
 	struct xw_dirblock it;
@@ -275,7 +275,7 @@ static int step(struct lookup *l, bool back)
 }
 
 /* Do names with the wanted hash continue in the next leaf? */
-static bool goes_on(const struct lookup *l)
+static bool hash_continues(const struct lookup *l)
 {
 	uint32_t from, to;
 
@@ -287,12 +287,12 @@ static bool goes_on(const struct lookup *l)
  * Without checksums, check the adjacent leaf, too: if the bound between the two leaves were wrong,
  * names of the adjacent leaf would be out of its range.
  */
-static int check_beside(struct lookup *l, bool back, uint32_t room)
+static int check_adjacent(struct lookup *l, bool back, uint32_t room)
 {
 	int rc = verifies(l) ? 0 : step(l, back);
 
 	if (rc == 1)
-		rc = search_leaf(l, room) || !leaf_is_right(l, room) ? XW_ERR_CORRUPT : 1;
+		rc = search_leaf(l, room) || !leaf_is_in_range(l, room) ? XW_ERR_CORRUPT : 1;
 	return rc;
 }
 
@@ -322,26 +322,26 @@ static int lookup_indexed(struct lookup *l)
 		rc = search_leaf(l, room);
 	if (rc)
 		return rc;
-	if (!leaf_is_right(l, room))
+	if (!leaf_is_in_range(l, room))
 		return XW_ERR_CORRUPT;
-	rc = check_beside(l, true, room);
+	rc = check_adjacent(l, true, room);
 	if (rc == 1)
 		rc = step(l, false);
-	while (rc >= 0 && goes_on(l)) {
+	while (rc >= 0 && hash_continues(l)) {
 		rc = step(l, false);
 		if (rc == 1)
 			rc = search_leaf(l, room);
 		if (rc)
 			return rc;
-		if (!leaf_is_right(l, room))
+		if (!leaf_is_in_range(l, room))
 			return XW_ERR_CORRUPT;
 	}
 	if (rc >= 0)
-		rc = check_beside(l, false, room);
+		rc = check_adjacent(l, false, room);
 	return XW_MIN(rc, 0);
 }
 
-static int ask_index(struct lookup *l)
+static int lookup_htree(struct lookup *l)
 {
 	const uint32_t bs = l->img->block_size;
 	auto_free uint8_t *buf = malloc((size_t)(XW_DX_LEVELS_MAX + 1) * bs);
@@ -361,22 +361,19 @@ static int ask_index(struct lookup *l)
 
 static int lookup_linear(struct lookup *l, const uint8_t *raw)
 {
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it;
 	int rc = xw_dir_begin(l->img, l->dir, l->inode, raw, &it), damage = 0;
 
-	if (rc) {
-		xw_dir_end(&it);
+	if (rc)
 		return rc;
-	}
 	/* Continue after damaged blocks. */
 	while ((rc = xw_dir_next(&it, &l->found, NULL))) {
 		if (rc < 0)
 			damage = rc;
 		else if (l->found.name_len == l->len && !memcmp(l->found.name, l->name, l->len))
-			break;
+			return rc;
 	}
-	xw_dir_end(&it);
-	return rc ? rc : damage;
+	return damage;
 }
 
 int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len, xw_ino *ino,
@@ -394,7 +391,7 @@ int xw_dir_lookup(struct xw_image *img, xw_ino dir, const char *name, size_t len
 	rc = xw_image_inode(img, dir, &inode, raw);
 	if (rc)
 		return rc;
-	rc = index_serves(&l) ? ask_index(&l) : XW_ERR_UNSUPPORTED;
+	rc = can_use_index(&l) ? lookup_htree(&l) : XW_ERR_UNSUPPORTED;
 	if (rc < 0 && rc != XW_ERR_NOMEM) {
 		/* The linear search replaces the index, so drop messages about it. */
 		if (clean)

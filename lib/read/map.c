@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/auto.h"
 #include "read/map.h"
 
 #include <inttypes.h>
@@ -19,7 +20,7 @@ static int map_corrupt(struct xw_map_iter *it, const char *what, uint64_t value)
 }
 
 /* The error for a finding; 0 for findings that do not matter to a reader. */
-static int refuse(struct xw_map_iter *it, const struct xw_walk_map_item *f)
+static int finding_error(struct xw_map_iter *it, const struct xw_walk_map_item *f)
 {
 	switch (f->rule) {
 	case XW_MAP_MAGIC:
@@ -85,7 +86,7 @@ static int next_run(struct xw_map_iter *it, struct xw_map_run *run)
 
 	while ((rc = xw_walk_map_next(&it->walk, &item)) > 0) {
 		if (rc == 2)
-			rc = refuse(it, &item);
+			rc = finding_error(it, &item);
 		else if (item.kind == XW_WALK_NODE)
 			rc = enter(it, &item);
 		else
@@ -104,7 +105,7 @@ static int next_run(struct xw_map_iter *it, struct xw_map_run *run)
 	it->next = item.lblk + item.len;
 	/* A finding about the run itself is returned after it. */
 	if (it->walk.n_queue && xw_walk_map_next(&it->walk, &item) == 2) {
-		rc = refuse(it, &item);
+		rc = finding_error(it, &item);
 		return rc ? rc : 1;
 	}
 	return 1;
@@ -221,12 +222,11 @@ void xw_map_end(struct xw_map_iter *it)
 int xw_map_lookup(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, xw_lblk lblk,
 		  struct xw_map_run *run)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	int rc = xw_map_begin(img, ino, inode, lblk, &it);
 
 	if (!rc)
 		rc = xw_map_next(&it, run);
-	xw_map_end(&it);
 	if (rc < 0)
 		return rc;
 	if (!rc || run->lblk != lblk)

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static int tell(const struct xw_space_view *v, uint64_t group, int rc)
+static int report_damage(const struct xw_space_view *v, uint64_t group, int rc)
 {
 	if (!rc || !v->damaged || rc == XW_ERR_NOMEM)
 		return rc;
@@ -126,7 +126,7 @@ static int group_bitmap(void *arg, uint32_t group, uint8_t *bits)
 	read_ahead(v, group);
 	if (v->bitmap)
 		return v->bitmap(v->arg, group, bits);
-	return tell(v, group, xw_image_block_bitmap(v->img, v->sysmap, group, bits));
+	return report_damage(v, group, xw_image_block_bitmap(v->img, v->sysmap, group, bits));
 }
 
 int xw_space_view_open(struct xw_space_view *v, const struct xw_space_params *tunables,

@@ -186,24 +186,21 @@ int xw_xattr_get(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		 uint8_t index, const char *name, uint8_t **value, uint32_t *len)
 {
 	const size_t name_len = strlen(name);
-	struct xw_xattr_iter it;
+	auto_end(xw_xattr_end) struct xw_xattr_iter it;
 	struct xw_xattr_ref a;
-	int rc;
+	int rc = xw_xattr_begin(img, ino, inode, raw, &it);
 
-	rc = xw_xattr_begin(img, ino, inode, raw, &it);
-	while (!rc && (rc = xw_xattr_next(&it, &a)) == 1) {
-		rc = 0;
+	if (rc)
+		return rc;
+	while ((rc = xw_xattr_next(&it, &a)) == 1) {
 		if (a.index != index || a.name_len != name_len || memcmp(a.name, name, name_len))
 			continue;
 		*len = a.value_len;
 		*value = malloc(XW_MAX(a.value_len, 1u));
-		if (*value)
-			memcpy(*value, a.value, a.value_len);
-		else
-			rc = xw_fail_nomem(img->diag, "extended attribute value");
-		xw_xattr_end(&it);
-		return rc;
+		if (!*value)
+			return xw_fail_nomem(img->diag, "extended attribute value");
+		memcpy(*value, a.value, a.value_len);
+		return 0;
 	}
-	xw_xattr_end(&it);
 	return rc ? rc : XW_ERR_NOTFOUND;
 }

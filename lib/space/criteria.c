@@ -22,7 +22,7 @@ enum { KEY_NO = 0, KEY_YES = 1, KEY_GIVE_UP = 2 };
  * by average or order has an alternative, the search by longest run, so it may load only a limited
  * number of groups. KEY_*, or an error.
  */
-static int settle_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32_t key)
+static int verify_key(struct xw_query *q, uint32_t g, enum xw_family fam, uint32_t key)
 {
 	struct xw_space *s = q->s;
 	unsigned flags = s->groups[g].flags;
@@ -54,7 +54,7 @@ static int find_linear(struct xw_query *q, enum xw_criteria c, enum xw_family fa
 		*found = (uint32_t)(((uint64_t)q->goal + i) % s->ngroups);
 		s->st.cr[c].groups_considered++;
 		if (xw_group_key(&s->groups[*found], fam) >= key)
-			rc = settle_key(q, *found, fam, key);
+			rc = verify_key(q, *found, fam, key);
 	}
 	return rc;
 }
@@ -76,7 +76,7 @@ static uint32_t find_promising(struct xw_query *q, enum xw_criteria c, enum xw_f
 			if (g == XW_NO_GROUP)
 				break;
 			q->left -= q->left > 0;
-			rc = settle_key(q, g, fam, key);
+			rc = verify_key(q, g, fam, key);
 		}
 	}
 	if (rc < 0)
@@ -209,8 +209,8 @@ static void scan_group(struct xw_space *s, enum xw_criteria c, uint32_t g, bool 
 }
 
 /* 1, or an error. */
-static int take(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t at, uint32_t len,
-		struct xw_run *out)
+static int allocate_run(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t at,
+			uint32_t len, struct xw_run *out)
 {
 	int rc = xw_group_allocate(q->s, g, at, len);
 
@@ -223,8 +223,8 @@ static int take(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t at,
 }
 
 /* Allocate up to `len` blocks of the best run of group g, which has a run of at least `want`. */
-static int take_from(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t want,
-		     uint32_t len, struct xw_run *out)
+static int allocate_best(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_t want,
+			 uint32_t len, struct xw_run *out)
 {
 	struct best b = {.want = want};
 	int rc = xw_group_load(q->s, g);
@@ -234,7 +234,7 @@ static int take_from(struct xw_query *q, enum xw_criteria c, uint32_t g, uint32_
 	scan_group(q->s, c, g, true, &b);
 	if (!b.fits)
 		return XW_ERR_INTERNAL;
-	return take(q, c, g, b.at, XW_MIN(len, b.len), out);
+	return allocate_run(q, c, g, b.at, XW_MIN(len, b.len), out);
 }
 
 static int by_key(struct xw_query *q, enum xw_criteria c, enum xw_family fam, uint32_t want,
@@ -244,7 +244,7 @@ static int by_key(struct xw_query *q, enum xw_criteria c, enum xw_family fam, ui
 
 	if (g == XW_NO_GROUP)
 		return q->rc;
-	return take_from(q, c, g, want, len, out);
+	return allocate_best(q, c, g, want, len, out);
 }
 
 /* The request is 2^k blocks: use the start of the smallest buddy that holds it. */
@@ -275,7 +275,7 @@ static int p2_aligned(struct xw_query *q, uint32_t len, struct xw_run *out)
 	}
 	if (!xw_group_is_free(s, g, at, len))
 		return XW_ERR_INTERNAL;
-	return take(q, XW_CR_P2_ALIGNED, g, at, len, out);
+	return allocate_run(q, XW_CR_P2_ALIGNED, g, at, len, out);
 }
 
 /*
@@ -307,8 +307,8 @@ static int fast(struct xw_query *q, uint32_t len, struct xw_run *out)
 	return rc;
 }
 
-static int take_span(struct xw_query *q, enum xw_criteria c, xw_blk start, uint64_t len,
-		     struct xw_run *out)
+static int allocate_span(struct xw_query *q, enum xw_criteria c, xw_blk start, uint64_t len,
+			 struct xw_run *out)
 {
 	int rc = xw_span_allocate(q->s, start, len);
 
@@ -339,7 +339,7 @@ int xw_choose_whole(struct xw_query *q, uint64_t len, struct xw_run *out)
 			return rc;
 		rc = xw_span_find(q, c, len, &start);
 		if (rc > 0)
-			return take_span(q, c, start, len, out);
+			return allocate_span(q, c, start, len, out);
 	}
 	if (!rc)
 		count_useless(s, c, before);
@@ -367,8 +367,8 @@ static int longest_inside(struct xw_query *q, uint64_t len, struct xw_run *out)
 		if (q->rc)
 			return q->rc;
 		if (g != XW_NO_GROUP)
-			return take_from(q, XW_CR_ANY, g, longest, (uint32_t)XW_MIN(len, longest),
-					 out);
+			return allocate_best(q, XW_CR_ANY, g, longest,
+					     (uint32_t)XW_MIN(len, longest), out);
 	}
 }
 
@@ -393,7 +393,7 @@ int xw_choose_longest(struct xw_query *q, uint64_t len, struct xw_run *out)
 		if (rc < 0)
 			return rc;
 		if (rc)
-			return take_span(q, XW_CR_ANY, start, XW_MIN(len, span), out);
+			return allocate_span(q, XW_CR_ANY, start, XW_MIN(len, span), out);
 		if (!before)
 			break;
 	}
@@ -420,7 +420,8 @@ static int best_avail(struct xw_query *q, uint32_t len, bool whole, struct xw_ru
 		if (q->rc)
 			return q->rc;
 		if (g != XW_NO_GROUP)
-			return take_from(q, XW_CR_BEST_AVAIL, g, q->s->groups[g].longest, len, out);
+			return allocate_best(q, XW_CR_BEST_AVAIL, g, q->s->groups[g].longest, len,
+					     out);
 	}
 	if (!rc)
 		count_useless(q->s, XW_CR_BEST_AVAIL, before);
@@ -463,8 +464,8 @@ static int goal_slow(struct xw_query *q, uint32_t len, bool whole, struct xw_run
 		if (!rc && b.len) {
 			rc = xw_group_load(s, b.group);
 			if (!rc)
-				rc = take(q, XW_CR_GOAL_SLOW, b.group, b.at, XW_MIN(len, b.len),
-					  out);
+				rc = allocate_run(q, XW_CR_GOAL_SLOW, b.group, b.at,
+						  XW_MIN(len, b.len), out);
 		}
 	}
 	if (!rc)

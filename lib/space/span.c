@@ -20,7 +20,7 @@ static int load_counted(struct xw_space *s, uint32_t g, struct xw_cr_stats *cr)
 }
 
 /* Load the inexact groups of [start, start + len): SPAN_*, or an error. */
-static int settle_span(struct xw_query *q, struct xw_cr_stats *cr, xw_blk start, uint64_t len)
+static int verify_span(struct xw_query *q, struct xw_cr_stats *cr, xw_blk start, uint64_t len)
 {
 	struct xw_space *s = q->s;
 	uint32_t at, g = xw_group_of(s, start, &at), last = xw_group_of(s, start + len - 1, &at);
@@ -49,7 +49,7 @@ static int settle_span(struct xw_query *q, struct xw_cr_stats *cr, xw_blk start,
 }
 
 /* Verify a run of len inside group g: SPAN_EXACT and *start, another SPAN_*, or an error. */
-static int settle_inside(struct xw_query *q, struct xw_cr_stats *cr, uint32_t g, uint64_t len,
+static int verify_inside(struct xw_query *q, struct xw_cr_stats *cr, uint32_t g, uint64_t len,
 			 xw_blk *start)
 {
 	struct xw_space *s = q->s;
@@ -82,9 +82,9 @@ static int search(struct xw_query *q, struct xw_cr_stats *cr, uint64_t len, uint
 		xw_space_trim(s);
 		*start = f.start;
 		if (f.inside)
-			rc = settle_inside(q, cr, f.group, len, start);
+			rc = verify_inside(q, cr, f.group, len, start);
 		else
-			rc = settle_span(q, cr, f.start, len);
+			rc = verify_span(q, cr, f.start, len);
 	}
 	return rc == SPAN_GIVE_UP ? 0 : rc;
 }

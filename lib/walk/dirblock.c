@@ -86,13 +86,13 @@ void xw_dirblock_begin(struct xw_dirblock *it, const struct xw_dirblock_area *ar
 	area = &it->area;
 	it->off = it->slack = it->slack_end = 0;
 	it->end = area->size;
-	it->tail_said = it->csum_said = it->salvaging = it->mapped = false;
+	it->tail_done = it->csum_done = it->salvaging = it->mapped = false;
 	if (!area->csum || area->size < XW_DIR_TAIL)
-		it->tail_said = it->csum_said = true;
+		it->tail_done = it->csum_done = true;
 	else if (xw_dir_has_tail(area->data, area->size))
-		it->end = area->size - XW_DIR_TAIL, it->tail_said = true;
+		it->end = area->size - XW_DIR_TAIL, it->tail_done = true;
 	else
-		it->csum_said = true;
+		it->csum_done = true;
 }
 
 static int finding(struct xw_dirblock_item *out, enum xw_dirblock_rule rule, uint64_t found,
@@ -107,12 +107,12 @@ static int finding(struct xw_dirblock_item *out, enum xw_dirblock_rule rule, uin
 /* Check tail and checksum. 0: no finding. */
 static int check_tail(struct xw_dirblock *it, struct xw_dirblock_item *out)
 {
-	if (!it->tail_said) {
-		it->tail_said = true;
+	if (!it->tail_done) {
+		it->tail_done = true;
 		out->off = it->area.size;
 		return finding(out, XW_DIRBLOCK_NO_TAIL, 0, 0);
 	}
-	it->csum_said = true;
+	it->csum_done = true;
 	out->off = it->end;
 	if (!xw_dir_block_verify(it->area.data, it->area.size, it->area.seed))
 		return 0;
@@ -193,7 +193,7 @@ int xw_dirblock_next(struct xw_dirblock *it, struct xw_dirblock_item *out)
 	int rc = 0;
 
 	*out = (struct xw_dirblock_item){.salvaged = it->salvaging, .off = it->off};
-	while (!rc && !(it->tail_said && it->csum_said))
+	while (!rc && !(it->tail_done && it->csum_done))
 		rc = check_tail(it, out);
 	if (!rc && it->slack < it->slack_end)
 		rc = next_removed(it, out);

@@ -58,7 +58,7 @@ struct xw_dirblock {
 	struct xw_dirblock_area area;
 	uint32_t off, end; /* offset of the next entry; end of the entries */
 	uint32_t slack, slack_end; /* range to search for removed entries */
-	bool tail_said, csum_said, salvaging;
+	bool tail_done, csum_done, salvaging;
 	bool mapped; /* `tiles` is computed */
 	/* one bit for each multiple of 4: entries fill the area exactly from there on */
 	uint8_t tiles[XW_DIRBLOCK_MAX / 32];

@@ -91,7 +91,7 @@ static uint32_t entries_of(const struct xw_walk_map *w, unsigned level, uint32_t
 	const uint8_t *n = xw_walk_map_node(w, level);
 
 	if (w->behind == level + 1)
-		return stated + xw_walk_map_entries_behind(w, n, level);
+		return stated + xw_walk_map_stale_entries(w, n, level);
 	return w->outvote ? xw_walk_map_own_entries(w, n, level) : stated;
 }
 
@@ -292,15 +292,15 @@ static int yield_node(struct xw_walk_map *w, struct xw_walk_map_item *item,
 }
 
 /* Queue a finding to be returned after the run or node in item. */
-static void queue_behind(struct xw_walk_map *w, const struct xw_walk_map_item *item,
-			 enum xw_walk_map_rule rule, uint64_t num)
+static void queue_after(struct xw_walk_map *w, const struct xw_walk_map_item *item,
+			enum xw_walk_map_rule rule, uint64_t num)
 {
-	struct xw_walk_map_item behind = *item;
+	struct xw_walk_map_item after = *item;
 
-	behind.rule = rule;
-	behind.num = num;
+	after.rule = rule;
+	after.num = num;
 	if (w->n_queue < XW_ARRAY_SIZE(w->queue))
-		w->queue[w->n_queue++] = behind;
+		w->queue[w->n_queue++] = after;
 }
 
 static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
@@ -333,7 +333,7 @@ static int extent_index(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	rc = yield_node(w, item,
 			(struct xw_walk_map_level){.end = end, .blk = e.pblk, .lblk = e.lblk});
 	if (rc == 1 && e.pblk != stored)
-		queue_behind(w, item, XW_MAP_INDEX, stored);
+		queue_after(w, item, XW_MAP_INDEX, stored);
 	return rc;
 }
 
@@ -374,18 +374,18 @@ static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 		return 2;
 	if (x.lblk != stored) {
 		item->lblk = stored;
-		queue_behind(w, item, XW_MAP_PLACE, x.lblk);
+		queue_after(w, item, XW_MAP_PLACE, x.lblk);
 		item->lblk = x.lblk;
 	}
 	if (len < x.len)
-		queue_behind(w, item, XW_MAP_LONG, (uint64_t)x.lblk + len);
+		queue_after(w, item, XW_MAP_LONG, (uint64_t)x.lblk + len);
 	item->len = len;
 	end = item->lblk + len;
 	w->next = end;
 	if (end <= w->from && end <= w->at[w->level].end && len == x.len)
 		return 0;
 	if (end > w->at[w->level].end)
-		queue_behind(w, item, XW_MAP_END, w->at[w->level].end);
+		queue_after(w, item, XW_MAP_END, w->at[w->level].end);
 	return 1;
 }
 

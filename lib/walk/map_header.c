@@ -86,7 +86,7 @@ uint32_t xw_walk_map_guess_entries(const struct xw_walk_map *w, const uint8_t *n
 	return first_impossible(w, n, level, 0, w->next);
 }
 
-uint32_t xw_walk_map_entries_behind(const struct xw_walk_map *w, const uint8_t *n, unsigned level)
+uint32_t xw_walk_map_stale_entries(const struct xw_walk_map *w, const uint8_t *n, unsigned level)
 {
 	uint64_t next = w->next;
 	struct xw_extent_hdr h;

@@ -42,7 +42,7 @@ bool xw_walk_map_next_agrees(const struct xw_walk_map *w, unsigned level);
  */
 uint32_t xw_walk_map_guess_entries(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
 /* Number of plausible entries that follow the eh_entries entries of the node. */
-uint32_t xw_walk_map_entries_behind(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
+uint32_t xw_walk_map_stale_entries(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
 /* Number of leading entries of the node that do not belong to the next node. */
 uint32_t xw_walk_map_own_entries(const struct xw_walk_map *w, const uint8_t *n, unsigned level);
 /*

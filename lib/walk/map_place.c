@@ -22,7 +22,7 @@ static uint64_t limit_of(const struct xw_walk_map *w, struct xw_extent *next)
 }
 
 /* The end of the space for the next entry. */
-static uint64_t limit_behind(const struct xw_walk_map *w)
+static uint64_t next_limit(const struct xw_walk_map *w)
 {
 	const struct xw_walk_map_level *at = &w->at[w->level];
 	struct xw_extent then;
@@ -36,7 +36,7 @@ static uint64_t limit_behind(const struct xw_walk_map *w)
 /* Does `next` exactly fill the space from lblk to the entry after it, or to the end? */
 static bool next_belongs(const struct xw_walk_map *w, const struct xw_extent *next, uint64_t lblk)
 {
-	const uint64_t limit = limit_behind(w);
+	const uint64_t limit = next_limit(w);
 
 	return next->len && limit > lblk && limit - lblk == next->len;
 }
@@ -98,7 +98,7 @@ static bool has_likely_place(const struct xw_walk_map *w, const struct xw_extent
 
 	if (next->len)
 		return near && (x->lblk < w->next || is_past(w, x) ||
-				!one_bit_away(next->lblk, end, limit_behind(w), next->len, &other));
+				!one_bit_away(next->lblk, end, next_limit(w), next->len, &other));
 	if (!last)
 		return near && xw_walk_map_next_agrees(w, w->level);
 	if (x->lblk < w->next)

@@ -38,7 +38,7 @@ enum xw_acl_tag {
 };
 
 #define XW_ACL_NO_ID UINT32_MAX
-#define XW_ACL_ENTRIES_MAX 8191u /* what fits a value of 64 KiB in the xattr encoding */
+#define XW_ACL_ENTRIES_MAX 8191u /* maximum in a value of 64 KiB in the xattr encoding */
 
 struct xw_acl_entry {
 	uint16_t tag; /* enum xw_acl_tag */

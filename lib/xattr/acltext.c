@@ -136,7 +136,7 @@ struct parser {
 	bool is_default;
 };
 
-static int bad(const struct parser *ps, struct word entry, const char *why)
+static int fail_entry(const struct parser *ps, struct word entry, const char *why)
 {
 	return xw_fail(ps->diag, XW_ERR_INPUT, "%s: ACL entry \"%.*s\": %s", ps->what,
 		       (int)XW_MIN(entry.len, 120u), entry.p, why);
@@ -149,13 +149,13 @@ static int resolve(const struct parser *ps, struct word entry, struct word who, 
 	int num = number(who, id);
 
 	if (num)
-		return num > 0 ? 0 : bad(ps, entry, "id out of range");
+		return num > 0 ? 0 : fail_entry(ps, entry, "id out of range");
 	if (!unescape(who, name))
-		return bad(ps, entry, "not a name");
+		return fail_entry(ps, entry, "not a name");
 	if (!ps->names)
-		return bad(ps, entry, "the name cannot be resolved: it has no numeric id");
+		return fail_entry(ps, entry, "the name cannot be resolved: it has no numeric id");
 	if (ps->names->lookup(ps->names->arg, group, name, id) || *id == XW_ACL_NO_ID)
-		return bad(ps, entry, group ? "no such group" : "no such user");
+		return fail_entry(ps, entry, group ? "no such group" : "no such user");
 	return 0;
 }
 
@@ -167,7 +167,7 @@ static int parse_entry(const struct parser *ps, struct word entry, struct xw_acl
 
 	if (n <= 5 && n > 1 && is(f[0], "default", "d")) {
 		if (!ps->is_default)
-			return bad(ps, entry, "a default entry in an access ACL");
+			return fail_entry(ps, entry, "a default entry in an access ACL");
 		f++;
 		n--;
 	}
@@ -175,27 +175,27 @@ static int parse_entry(const struct parser *ps, struct word entry, struct xw_acl
 	group = is(f[0], "group", "g");
 	mask = is(f[0], "mask", "m");
 	if (!user && !group && !mask && !is(f[0], "other", "o"))
-		return bad(ps, entry, "unknown tag");
+		return fail_entry(ps, entry, "unknown tag");
 	*e = (struct xw_acl_entry){0, 0, XW_ACL_NO_ID};
 	if (!user && !group) {
 		e->tag = mask ? XW_ACL_MASK : XW_ACL_OTHER;
 		if (n > 4 || (n >= 3 && f[1].len))
-			return bad(ps, entry, "takes no name");
+			return fail_entry(ps, entry, "takes no name");
 		if (n < 2 || !perms(f[n == 2 ? 1 : 2], &e->perm))
-			return bad(ps, entry, "malformed permissions");
+			return fail_entry(ps, entry, "malformed permissions");
 		return 0;
 	}
 	if (n < 3 || n > 4)
-		return bad(ps, entry, "malformed");
+		return fail_entry(ps, entry, "malformed");
 	if (!perms(f[2], &e->perm))
-		return bad(ps, entry, "malformed permissions");
+		return fail_entry(ps, entry, "malformed permissions");
 	if (!f[1].len) {
 		e->tag = user ? XW_ACL_USER_OBJ : XW_ACL_GROUP_OBJ;
 		return 0;
 	}
 	e->tag = user ? XW_ACL_USER : XW_ACL_GROUP;
 	if (n == 4 && f[3].len)
-		return number(f[3], &e->id) > 0 ? 0 : bad(ps, entry, "malformed id");
+		return number(f[3], &e->id) > 0 ? 0 : fail_entry(ps, entry, "malformed id");
 	return resolve(ps, entry, f[1], group, &e->id);
 }
 

@@ -237,7 +237,7 @@ void xw_cache_free(struct xw_cache *c)
 }
 
 /* Get a free entry; 0: out of memory. */
-static uint32_t take_entry(struct part *p)
+static uint32_t get_entry(struct part *p)
 {
 	const uint32_t i = p->first_free;
 
@@ -255,7 +255,7 @@ static int insert(struct xw_cache *c, struct part *p, const struct centry *new)
 
 	if (chain_find(c, p, new->key, new->value))
 		return XW_ERR_EXISTS;
-	i = take_entry(p);
+	i = get_entry(p);
 	if (!i)
 		return XW_ERR_NOMEM;
 	p->e.v[i] = *new;

@@ -237,20 +237,17 @@ static const char *acl_name(bool is_default)
 int xw_xattr_set_put_acl_text(struct xw_xattr_set *s, bool is_default, const char *text, size_t len,
 			      const struct xw_acl_names *names, struct xw_diag *diag)
 {
-	struct xw_acl acl = {0};
+	auto_end(xw_acl_free) struct xw_acl acl = {0};
 	int rc = xw_acl_from_text(&acl, text, len, is_default, names, acl_name(is_default), diag);
 
-	if (!rc)
-		rc = put_acl(s, is_default, &acl, diag);
-	xw_acl_free(&acl);
-	return rc;
+	return rc ? rc : put_acl(s, is_default, &acl, diag);
 }
 
 int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, const void *value,
 		     size_t value_len, struct xw_diag *diag)
 {
 	int shown = (int)XW_MIN(len, 80u);
-	struct xw_acl acl = {0};
+	auto_end(xw_acl_free) struct xw_acl acl = {0};
 	uint8_t index;
 	size_t rest;
 	int rc;
@@ -272,8 +269,5 @@ int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, 
 		return xw_xattr_set_put_raw(s, index, full_name + rest, len - rest, value,
 					    value_len, diag);
 	rc = xw_acl_from_xattr(&acl, value, value_len, acl_name(index == XW_XI_ACL_DEFAULT), diag);
-	if (!rc)
-		rc = put_acl(s, index == XW_XI_ACL_DEFAULT, &acl, diag);
-	xw_acl_free(&acl);
-	return rc;
+	return rc ? rc : put_acl(s, index == XW_XI_ACL_DEFAULT, &acl, diag);
 }

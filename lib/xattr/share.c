@@ -73,7 +73,7 @@ static struct xw_share_block *block_of(uint64_t value)
 	return (struct xw_share_block *)(uintptr_t)value;
 }
 
-static bool take(void *arg, uint64_t value)
+static bool get_ref(void *arg, uint64_t value)
 {
 	struct want *w = arg;
 	struct xw_share_block *b = block_of(value);
@@ -94,8 +94,8 @@ static bool take(void *arg, uint64_t value)
 	return true;
 }
 
-static int begin(struct xw_share *s, const struct xw_share_content *content,
-		 struct xw_share_block **out)
+static int new_block(struct xw_share *s, const struct xw_share_content *content,
+		     struct xw_share_block **out)
 {
 	struct xw_share_block *b;
 	int rc = XW_ERR_NOMEM;
@@ -127,14 +127,14 @@ static bool find(struct xw_share *s, struct want *w, struct xw_share_block **out
 	struct xw_share_block **hint = w->content->hint;
 	uint64_t value;
 
-	if (hint && *hint && take(w, (uintptr_t)*hint)) {
+	if (hint && *hint && get_ref(w, (uintptr_t)*hint)) {
 		*out = *hint;
 		/* The block is in use again: put it back into the cache, best effort. */
 		if (!xw_cache_touch(s->cache, key, (uintptr_t)*hint))
 			xw_cache_insert(s->cache, key, (uintptr_t)*hint, true);
 		return true;
 	}
-	if (!xw_cache_find(s->cache, key, take, w, &value))
+	if (!xw_cache_find(s->cache, key, get_ref, w, &value))
 		return false;
 	*out = block_of(value);
 	return true;
@@ -147,7 +147,7 @@ int xw_share_get_packed(struct xw_share *s, const struct xw_share_content *conte
 	int rc = 0;
 
 	if (!find(s, &w, out))
-		rc = begin(s, content, out);
+		rc = new_block(s, content, out);
 	else if (w.refcount == XW_XATTR_REFCOUNT_MAX)
 		xw_cache_set_reusable(s->cache, content->key, (uintptr_t)*out, false);
 	if (!rc && content->hint)
