@@ -4,7 +4,7 @@
  * each entry then reads the inode tables sequentially instead of one table block per entry.
  *
  * A tree is used only if it can be trusted to list the contents of the directory
- * (xw_itree_is_believed). When a node is damaged, the rest is read from the directory's own blocks:
+ * (xw_itree_is_trusted). When a node is damaged, the rest is read from the directory's own blocks:
  * the entries that sort after the last one returned.
  */
 #include "config.h"
@@ -85,7 +85,7 @@ int dbg_walk_dir_in_order(struct dbg *d, xw_ino ino, const struct xw_inode *in, 
 
 	if (!d->how.no_csum)
 		strict.flags &= ~XW_IMAGE_NOCSUM;
-	if (!(in->flags & XW_FL_ITREE) || !xw_itree_is_believed(&strict))
+	if (!(in->flags & XW_FL_ITREE) || !xw_itree_is_trusted(&strict))
 		return dbg_walk_dir(d, ino, in, raw, false, fn, arg);
 	rc = xw_itree_begin(&strict, ino, in, &it);
 	if (!rc)

@@ -252,7 +252,7 @@ int mb_stats(struct mb *m, bool kernel)
 
 	xw_space_stats(m->space, &st);
 	yaml_map(&s.y, "mballoc", false);
-	xw_space_stats_tell(&st, &to);
+	xw_space_stats_report(&st, &to);
 	if (kernel) { /* there is no clock and no preallocation here */
 		yaml_u64(&s.y, "buddies_time_used", 0);
 		yaml_u64(&s.y, "preallocated", 0);

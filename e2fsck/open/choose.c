@@ -220,7 +220,7 @@ static void mend_by_place(struct xw_dev *dev, struct xw_super *sb, const struct 
 	struct xw_super moved = c->sb, one = *sb;
 
 	moved.blocks_per_group = sb->blocks_per_group;
-	if (xw_super_place(&moved) == c->at)
+	if (xw_super_byte_offset(&moved) == c->at)
 		return;
 	one.blocks_per_group = c->sb.blocks_per_group;
 	one.clusters_per_group = c->sb.clusters_per_group;

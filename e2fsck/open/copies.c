@@ -21,7 +21,7 @@ static bool is_in_place(struct xw_super *sb, uint64_t at)
 
 	if (!sb->block_group_nr && sb->rev_level == 0 && blk % sb->blocks_per_group == 0)
 		sb->block_group_nr = (uint16_t)(blk / sb->blocks_per_group);
-	return sb->block_group_nr && xw_super_place(sb) == at;
+	return sb->block_group_nr && xw_super_byte_offset(sb) == at;
 }
 
 /* Is there a valid copy at byte `at`, in a place that its own geometry gives it? */

@@ -354,7 +354,7 @@ static int walk_behind(struct fsck_look *l, unsigned level, const struct wanted 
 
 	swap_maps(m, &was);
 	m->damaged = was.damaged;
-	l->walk.behind = level + 1;
+	l->walk.stale_level = level + 1;
 	rc = walk(l, -1, NONE);
 	*found = !rc && is_complete(l, wanted);
 	if (*found) {
@@ -362,7 +362,7 @@ static int walk_behind(struct fsck_look *l, unsigned level, const struct wanted 
 		m->damaged = m->lost = false;
 		rc = walk(l, -1, ENTRIES_ONLY);
 	}
-	l->walk.behind = 0;
+	l->walk.stale_level = 0;
 	if (rc || !*found || (!m->damaged && l->f->opts.mode != FSCK_NO))
 		swap_maps(m, &was);
 	fsck_map_free(&was);

@@ -141,7 +141,7 @@ static void told_run(const struct xw_age_sink *to, const struct xw_age_told *t)
 	if (run->ages.n)
 		to->share(to->arg, "ages_distance", run->age_distance);
 	to->open(to->arg, "mballoc");
-	xw_space_stats_tell(&run->space, &stats);
+	xw_space_stats_report(&run->space, &stats);
 	to->close(to->arg);
 	to->open(to->arg, "itree_nodes");
 	to->number(to->arg, "appended", run->itree.appends);

@@ -54,7 +54,7 @@ void xw_run_statistics(struct xw_mkfs *m, const struct xw_space *space, struct x
 	if (sets)
 		xw_xintern_stats(sets, &st->sets);
 	xw_log(&m->diag, XW_LOG_DEBUG, "mballoc:");
-	xw_space_stats_tell(&st->space, &to);
+	xw_space_stats_report(&st->space, &to);
 	number_line(&l, "memory_bytes", st->memory);
 	xw_log(&m->diag, XW_LOG_DEBUG,
 	       "xattr sets: %" PRIu64 " lookups, %" PRIu64 " different, %" PRIu64 " bytes",

@@ -48,7 +48,8 @@ static bool read_copy(struct xw_mkfs *m, const struct xw_target *t, uint64_t at,
 		return false;
 	}
 	c->at = at;
-	if (xw_super_decode(buf, &c->sb) || xw_super_verify(buf) || at != xw_super_place(&c->sb))
+	if (xw_super_decode(buf, &c->sb) || xw_super_verify(buf) ||
+	    at != xw_super_byte_offset(&c->sb))
 		c->sb.blocks_count = 0;
 	return c->sb.blocks_count != 0;
 }

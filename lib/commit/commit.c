@@ -447,7 +447,7 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	if (rc)
 		return rc;
 	if (opts->guard && !opts->dry_run)
-		(void)xw_dev_hold(xw_overlay_base(overlay), XW_HOLD_TAKE);
+		(void)xw_dev_hold(xw_overlay_base(overlay), XW_HOLD_ACQUIRE);
 	rc = xw_change_collect(overlay, diag, &c);
 	c.guard = opts->dry_run ? NULL : opts->guard;
 	if (!rc)

@@ -20,9 +20,9 @@ struct xw_dev;
 
 /* Operations of hold(). */
 enum xw_dev_hold {
-	XW_HOLD_ASK, /* is it held, without a process waiting for it? */
-	XW_HOLD_TAKE, /* keep other processes from opening it */
-	XW_HOLD_DROP, /* release it */
+	XW_HOLD_QUERY, /* is it held, without a process waiting for it? */
+	XW_HOLD_ACQUIRE, /* keep other processes from opening it */
+	XW_HOLD_RELEASE, /* release it */
 };
 
 /* Properties of a device that change when another process writes to it. */

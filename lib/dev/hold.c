@@ -34,12 +34,12 @@ bool xw_dev_lease(int fd, enum xw_dev_hold what)
 {
 	const bool held = fcntl(fd, F_GETLEASE) == F_WRLCK;
 
-	if (what == XW_HOLD_TAKE && !held)
+	if (what == XW_HOLD_ACQUIRE && !held)
 		return !fcntl(fd, F_SETSIG, SIGURG) && !fcntl(fd, F_SETLEASE, F_WRLCK) &&
 		       fcntl(fd, F_GETLEASE) == F_WRLCK;
-	if (what == XW_HOLD_DROP)
+	if (what == XW_HOLD_RELEASE)
 		(void)fcntl(fd, F_SETLEASE, F_UNLCK);
-	return held && what != XW_HOLD_DROP;
+	return held && what != XW_HOLD_RELEASE;
 }
 
 /* Read all sectors that the range touches, in one aligned read. */

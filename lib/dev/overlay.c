@@ -492,7 +492,8 @@ void xw_overlay_set_unreadable(struct xw_dev *d, void (*fn)(void *arg, uint64_t 
 	ov(d)->unreadable_arg = arg;
 }
 
-uint64_t xw_overlay_ask(const struct xw_dev *overlay, uint64_t blk, uint64_t n, bool *through)
+uint64_t xw_overlay_write_target(const struct xw_dev *overlay, uint64_t blk, uint64_t n,
+				 bool *through)
 {
 	struct overlay *o = ov(overlay);
 	bool is_free = false, held;

@@ -61,7 +61,8 @@ void xw_overlay_set_unreadable(struct xw_dev *overlay, void (*fn)(void *arg, uin
  * Sets *through to whether a write to block blk would go to the base, and returns how many blocks
  * from blk on (1 .. n) are alike.
  */
-uint64_t xw_overlay_ask(const struct xw_dev *overlay, uint64_t blk, uint64_t n, bool *through);
+uint64_t xw_overlay_write_target(const struct xw_dev *overlay, uint64_t blk, uint64_t n,
+				 bool *through);
 
 /* Numbers of the dirty blocks, ascending; the caller frees *blocks (NULL when there are none). */
 int xw_overlay_dirty(const struct xw_dev *overlay, uint64_t **blocks, size_t *n);

@@ -224,7 +224,7 @@ struct walk {
 	uint32_t blocks;
 	uint32_t tree_blocks; /* tree blocks seen so far; more than `blocks` means a cycle */
 	bool stray;
-	xw_quota_take *take;
+	xw_quota_entry_fn *fn;
 	void *arg;
 };
 
@@ -285,7 +285,7 @@ static int read_entry(struct walk *w, uint32_t block, uint32_t id)
 	if (!found)
 		return XW_ERR_CORRUPT;
 	decode_entry(found, &e);
-	return w->take ? w->take(w->arg, &e) : 0;
+	return w->fn ? w->fn(w->arg, &e) : 0;
 }
 
 static int walk_tree(struct walk *w, uint32_t block, unsigned level, uint32_t id)
@@ -318,10 +318,10 @@ bool xw_quota_is_header(const uint8_t block[XW_QUOTA_BLOCK], enum xw_quota_type 
 }
 
 int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
-		    struct xw_quota_info *info, xw_quota_take *take, void *arg)
+		    struct xw_quota_info *info, xw_quota_entry_fn *fn, void *arg)
 {
 	const struct disk_header *d = buf;
-	struct walk w = {.buf = buf, .take = take, .arg = arg};
+	struct walk w = {.buf = buf, .fn = fn, .arg = arg};
 	int rc;
 
 	memset(info, 0, sizeof(*info));
@@ -360,7 +360,7 @@ static bool is_data_block(const void *buf, size_t block)
 	return used && used == get16(h->entries) && !get16(h->pad1) && !get32(h->pad2);
 }
 
-int xw_quota_salvage(const void *buf, size_t len, xw_quota_take *take, void *arg)
+int xw_quota_salvage(const void *buf, size_t len, xw_quota_entry_fn *fn, void *arg)
 {
 	int rc = 0;
 
@@ -374,7 +374,7 @@ int xw_quota_salvage(const void *buf, size_t len, xw_quota_take *take, void *arg
 
 			decode_entry(&d[i], &e);
 			if (e.inode_hard || e.inode_soft || e.block_hard || e.block_soft)
-				rc = take(arg, &e);
+				rc = fn(arg, &e);
 		}
 	}
 	return rc;

@@ -55,19 +55,19 @@ typedef int xw_quota_put(void *arg, uint32_t index, const uint8_t block[XW_QUOTA
 int xw_quota_emit(enum xw_quota_type type, const struct xw_quota_entry *e, size_t n,
 		  const struct xw_quota_shape *shape, xw_quota_put *put, void *arg);
 
-typedef int xw_quota_take(void *arg, const struct xw_quota_entry *e);
+typedef int xw_quota_entry_fn(void *arg, const struct xw_quota_entry *e);
 /*
  * Read a whole file of `len` bytes: *info (if magic or version is valid), then each entry, ids
  * ascending. XW_ERR_CORRUPT: wrong magic, version or length, a reference outside the file, a tree
- * with a cycle, or an id in the wrong place. The work is bounded by the number of blocks. take may
+ * with a cycle, or an id in the wrong place. The work is bounded by the number of blocks. fn may
  * be NULL; its first non-zero result ends the reading.
  */
 int xw_quota_decode(const void *buf, size_t len, enum xw_quota_type type,
-		    struct xw_quota_info *info, xw_quota_take *take, void *arg);
+		    struct xw_quota_info *info, xw_quota_entry_fn *fn, void *arg);
 /*
  * Recover entries with limits from all blocks that look like data blocks, for a file with a damaged
  * tree or header: in block order, ids may repeat.
  */
-int xw_quota_salvage(const void *buf, size_t len, xw_quota_take *take, void *arg);
+int xw_quota_salvage(const void *buf, size_t len, xw_quota_entry_fn *fn, void *arg);
 
 #endif

@@ -24,12 +24,13 @@ struct taking {
 };
 
 /*
- * As xw_overlay_ask(), in whole clusters: a cluster that is partly held in memory counts as held.
+ * As xw_overlay_write_target(), in whole clusters: a cluster that is partly held in memory counts
+ * as held.
  */
 static uint64_t ask(const struct xw_update *u, xw_blk blk, uint64_t n, bool *through)
 {
 	const uint64_t size = UINT64_C(1) << u->place.enc.cluster_bits;
-	const uint64_t k = xw_overlay_ask(u->data, blk, n, through);
+	const uint64_t k = xw_overlay_write_target(u->data, blk, n, through);
 
 	if (*through && k >= size)
 		return k & ~(size - 1);

@@ -203,7 +203,7 @@ static int names_of_itree(struct xw_removal *g, xw_ino ino, const struct xw_inod
 	struct xw_itree_iter it;
 	int rc;
 
-	if (!xw_itree_is_believed(g->u->img))
+	if (!xw_itree_is_trusted(g->u->img))
 		return XW_ERR_NOTFOUND;
 	rc = xw_itree_begin(g->u->img, ino, in, &it);
 	if (!rc)

@@ -267,7 +267,7 @@ int xw_children_open(struct xw_image *img, enum xw_export_order order, size_t ho
 	*c = (struct xw_children){.img = img, .order = order, .ino = ino};
 	rc = open_itree(c, inode);
 	by_itree = c->itree && order != XW_ORDER_NAME;
-	if (!rc && by_itree && xw_itree_is_believed(img))
+	if (!rc && by_itree && xw_itree_is_trusted(img))
 		return take_itree(c, inode, raw, hold, NULL);
 	if (!rc)
 		rc = read_blocks(c, inode, raw, by_itree ? &sum : NULL);

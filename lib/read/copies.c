@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-uint64_t xw_super_place(const struct xw_super *sb)
+uint64_t xw_super_byte_offset(const struct xw_super *sb)
 {
 	const uint64_t group = sb->block_group_nr;
 
@@ -25,7 +25,7 @@ static bool is_copy(struct xw_dev *dev, uint64_t block, uint32_t block_size)
 
 	return at <= dev->size && dev->size - at >= sizeof(buf) &&
 	       !xw_dev_pread(dev, buf, sizeof(buf), at) && !xw_super_decode(buf, &sb) &&
-	       xw_super_block_size(&sb) == block_size && xw_super_place(&sb) == at &&
+	       xw_super_block_size(&sb) == block_size && xw_super_byte_offset(&sb) == at &&
 	       !xw_super_verify(buf);
 }
 

@@ -10,7 +10,7 @@
  * The byte offset of a superblock according to its s_block_group_nr. Distinguishes backups from
  * superblocks in image files inside the image.
  */
-uint64_t xw_super_place(const struct xw_super *sb);
+uint64_t xw_super_byte_offset(const struct xw_super *sb);
 
 struct xw_copy_hint {
 	char s[112];

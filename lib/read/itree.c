@@ -258,7 +258,7 @@ int xw_itree_next(struct xw_itree_iter *it, struct xw_itree_entry *e)
 	return 1;
 }
 
-bool xw_itree_is_believed(const struct xw_image *img)
+bool xw_itree_is_trusted(const struct xw_image *img)
 {
 	return img->sb.feature_ro_compat & XW_RO_METADATA_CSUM && !img->sb.error_count &&
 	       !(img->flags & XW_IMAGE_NOCSUM) && !img->sb.mtime &&

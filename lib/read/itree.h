@@ -54,6 +54,6 @@ void xw_itree_end(struct xw_itree_iter *it);
  * the feature is set, and tools that set the feature clear all stale flags first (itree(5)); a
  * mount time shows that the feature may have been set by hand.
  */
-bool xw_itree_is_believed(const struct xw_image *img);
+bool xw_itree_is_trusted(const struct xw_image *img);
 
 #endif

@@ -185,9 +185,9 @@ static int on_access(void *arg)
 	struct xw_dev *base = xw_overlay_base(e->dev);
 
 	if (e->opts.hold) {
-		put(&e->held, xw_dev_hold(base, XW_HOLD_ASK));
+		put(&e->held, xw_dev_hold(base, XW_HOLD_QUERY));
 		if (!get(&e->held) && is_same(e))
-			put(&e->held, xw_dev_hold(base, XW_HOLD_TAKE));
+			put(&e->held, xw_dev_hold(base, XW_HOLD_ACQUIRE));
 	}
 	if (get(&e->lost)) {
 		const int rc = xw_guard_look(&e->guard, XW_COMMIT_NOTHING);
@@ -290,9 +290,9 @@ static unsigned recover_flags(const struct xw_edit_opts *opts)
 
 static void let_go(struct xw_edit *e)
 {
-	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_DROP);
+	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_RELEASE);
 	/* O_EXCL remains */
-	put(&e->held, xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_ASK));
+	put(&e->held, xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_QUERY));
 }
 
 static void set_tick(struct xw_edit *e)
@@ -313,7 +313,7 @@ void xw_edit_yield(struct xw_edit *e)
 	e->seen = writes;
 	if (now.tv_sec - e->idle_since < IDLE_SECONDS || !get(&e->held))
 		return;
-	if (!xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_ASK))
+	if (!xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_QUERY))
 		let_go(e);
 	e->idle_since = now.tv_sec;
 }
@@ -346,7 +346,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	if (!rc && !opts->in_use_too && !rdonly && xw_mmp_waits(base, *idle))
 		rc = check_others(base, opts, diag, idle);
 	if (!rc && !rdonly)
-		e->held = xw_dev_hold(base, XW_HOLD_TAKE);
+		e->held = xw_dev_hold(base, XW_HOLD_ACQUIRE);
 	if (!rc && !opts->in_use_too && !rdonly)
 		rc = check_others(base, opts, diag, idle);
 	if (!rc)
@@ -366,7 +366,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	if (rc) {
 		if (base != dev)
 			(void)xw_overlay_detach(base); /* the caller keeps dev */
-		(void)xw_dev_hold(dev, XW_HOLD_DROP);
+		(void)xw_dev_hold(dev, XW_HOLD_RELEASE);
 		free_edit(e);
 		return rc;
 	}
@@ -526,7 +526,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	if (e->failed || e->opts.recover & XW_RECOVER_RDONLY)
 		return xw_fail(e->diag, XW_ERR_STATE, "%s: %s", e->dev->name,
 			       e->failed ? "a commit has failed before" : "opened read-only");
-	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_TAKE);
+	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_ACQUIRE);
 	rc = xw_guard_look(&e->guard, XW_COMMIT_NOTHING);
 	if (!rc && get(&e->lost))
 		rc = xw_guard_fail(&e->guard, XW_COMMIT_NOTHING);
@@ -568,7 +568,7 @@ int xw_edit_discard(struct xw_edit *e, xw_edit_range_fn *next, void *arg)
 
 	if (e->undo_file)
 		return 0;
-	(void)xw_dev_hold(base, XW_HOLD_TAKE);
+	(void)xw_dev_hold(base, XW_HOLD_ACQUIRE);
 	rc = xw_guard_look(&e->guard, then);
 	if (!rc && get(&e->lost))
 		rc = xw_guard_fail(&e->guard, then);

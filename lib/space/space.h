@@ -192,7 +192,7 @@ struct xw_stat_sink {
 	void (*close)(void *arg);
 	void *arg;
 };
-void xw_space_stats_tell(const struct xw_space_stats *st, const struct xw_stat_sink *to);
+void xw_space_stats_report(const struct xw_space_stats *st, const struct xw_stat_sink *to);
 struct xw_json;
 /* The same as an object of JSON. */
 void xw_space_stats_json(const struct xw_space_stats *st, struct xw_json *j, const char *key);

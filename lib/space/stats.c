@@ -55,8 +55,8 @@ void xw_space_stats_add(struct xw_space_stats *sum, const struct xw_space *s)
 		to[i] += from[i];
 }
 
-static void tell_criterion(const struct xw_cr_stats *cr, enum xw_criteria c,
-			   const struct xw_stat_sink *to)
+static void report_criterion(const struct xw_cr_stats *cr, enum xw_criteria c,
+			     const struct xw_stat_sink *to)
 {
 	char name[32];
 
@@ -69,13 +69,13 @@ static void tell_criterion(const struct xw_cr_stats *cr, enum xw_criteria c,
 	to->close(to->arg);
 }
 
-void xw_space_stats_tell(const struct xw_space_stats *st, const struct xw_stat_sink *to)
+void xw_space_stats_report(const struct xw_space_stats *st, const struct xw_stat_sink *to)
 {
 	to->number(to->arg, "reqs", st->requests);
 	to->number(to->arg, "success", st->success);
 	to->number(to->arg, "groups_scanned", st->groups_scanned);
 	for (int c = 0; c < XW_CR_COUNT; c++)
-		tell_criterion(&st->cr[c], (enum xw_criteria)c, to);
+		report_criterion(&st->cr[c], (enum xw_criteria)c, to);
 	to->number(to->arg, "extents_scanned", st->extents_scanned);
 	to->number(to->arg, "goal_hits", st->goal_hits);
 	to->number(to->arg, "stream_goal_hits", st->stream_hits);
@@ -108,7 +108,7 @@ void xw_space_stats_json(const struct xw_space_stats *st, struct xw_json *j, con
 	const struct xw_stat_sink to = {json_open, json_number, json_close, j};
 
 	xw_json_object(j, key);
-	xw_space_stats_tell(st, &to);
+	xw_space_stats_report(st, &to);
 	xw_json_end(j, '}');
 }
 

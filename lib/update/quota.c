@@ -68,7 +68,7 @@ static int add_new(struct entries *l)
 
 int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
 			 const struct xw_inode *in, const uint8_t *raw, struct xw_quota_info *info,
-			 xw_quota_take *fn, void *arg)
+			 xw_quota_entry_fn *fn, void *arg)
 {
 	struct xw_quota_info none;
 	auto_free uint8_t *file = NULL;

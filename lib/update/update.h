@@ -156,7 +156,7 @@ uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in);
 /* Read a quota file as xw_quota_decode() does, with a message if it is invalid. info: or NULL. */
 int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
 			 const struct xw_inode *in, const uint8_t *raw, struct xw_quota_info *info,
-			 xw_quota_take *fn, void *arg);
+			 xw_quota_entry_fn *fn, void *arg);
 /*
  * Set the entries of the file, ids ascending, and the grace times in *info; usage charged before
  * the end is added.

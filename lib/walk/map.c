@@ -45,7 +45,7 @@ void xw_walk_map_init(struct xw_walk_map *w, struct xw_dev *dev, const struct xw
 	w->full_room = w->outvote = w->deep = false;
 	w->find = NULL;
 	w->find_arg = NULL;
-	w->behind = 0;
+	w->stale_level = 0;
 	w->n_queue = w->queue_at = 0;
 	w->block_size = xw_super_block_size(sb);
 	w->csum = xw_super_has_csum(sb);
@@ -90,7 +90,7 @@ static uint32_t entries_of(const struct xw_walk_map *w, unsigned level, uint32_t
 {
 	const uint8_t *n = xw_walk_map_node(w, level);
 
-	if (w->behind == level + 1)
+	if (w->stale_level == level + 1)
 		return stated + xw_walk_map_stale_entries(w, n, level);
 	return w->outvote ? xw_walk_map_own_entries(w, n, level) : stated;
 }
@@ -368,7 +368,7 @@ static int extent_leaf(struct xw_walk_map *w, struct xw_walk_map_item *item)
 	item->pblk = x.pblk;
 	item->unwritten = x.unwritten;
 	item->num = w->next;
-	len = w->outvote ? xw_walk_map_believed(w, &x) : x.len;
+	len = w->outvote ? xw_walk_map_usable_len(w, &x) : x.len;
 	item->rule = judge_extent(w, item, len);
 	if (item->rule || !spend(w, len, item))
 		return 2;

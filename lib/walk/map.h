@@ -85,10 +85,10 @@ struct xw_walk_map {
 	bool outvote;
 	bool full_room; /* may be set after init: eh_max must (nearly) fill the block */
 	/*
-	 * May be set after init: in nodes of level `behind` - 1, plausible entries after the last
-	 * entry are believed, and eh_entries is considered damaged.
+	 * May be set after init: in nodes of level `stale_level` - 1, plausible entries after the
+	 * last entry are believed, and eh_entries is considered damaged.
 	 */
-	unsigned behind;
+	unsigned stale_level;
 	bool deep; /* may be set after init: trees up to XW_WALK_MAP_DEEP deep are walked, too */
 	bool seeded; /* seed is valid; it is computed on demand */
 	bool extents, over, enter;

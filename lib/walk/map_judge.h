@@ -60,6 +60,6 @@ bool xw_walk_map_has_place(const struct xw_walk_map *w, const struct xw_extent *
  * How many blocks of the extent x are used if later entries start before its end: all, those before
  * the next entry, or none if x itself is out of order.
  */
-uint32_t xw_walk_map_believed(const struct xw_walk_map *w, const struct xw_extent *x);
+uint32_t xw_walk_map_usable_len(const struct xw_walk_map *w, const struct xw_extent *x);
 
 #endif

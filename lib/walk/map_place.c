@@ -144,7 +144,7 @@ bool xw_walk_map_has_place(const struct xw_walk_map *w, const struct xw_extent *
  * physical blocks of x or ends exactly at the next entry or at the end of the contents, or if x
  * leaves the filesystem.
  */
-uint32_t xw_walk_map_believed(const struct xw_walk_map *w, const struct xw_extent *x)
+uint32_t xw_walk_map_usable_len(const struct xw_walk_map *w, const struct xw_extent *x)
 {
 	const struct xw_walk_map_level *at = &w->at[w->level];
 	const uint64_t end = (uint64_t)x->lblk + x->len;

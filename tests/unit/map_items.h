@@ -143,7 +143,7 @@ struct how {
 	int depth; /* 0: as the root says, else this + 1 */
 	xw_lblk from;
 	bool outvote, full_room, deep;
-	unsigned behind; /* the level, + 1 */
+	unsigned stale_level; /* the level, + 1 */
 	xw_blk skip; /* this node is not entered */
 };
 
@@ -160,7 +160,7 @@ static inline void walk(struct world *world, const struct how *how, char *out, s
 	w.outvote = how->outvote;
 	w.full_room = how->full_room;
 	w.deep = how->deep;
-	w.behind = how->behind;
+	w.stale_level = how->stale_level;
 	ck_assert_int_eq(xw_walk_map_begin(&w, INO, &world->inode, how->depth - 1), 0);
 	if (how->from)
 		xw_walk_map_seek(&w, how->from);

@@ -199,7 +199,8 @@ START_TEST(shadow)
 
 		while (blk >= ends[i])
 			i++;
-		ck_assert_uint_eq(xw_overlay_ask(o, blk, 60 - blk, &through), ends[i] - blk);
+		ck_assert_uint_eq(xw_overlay_write_target(o, blk, 60 - blk, &through),
+				  ends[i] - blk);
 		ck_assert_int_eq(through, i == 1 || i == 3 || i == 5);
 		blk = ends[i];
 	}

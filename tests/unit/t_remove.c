@@ -226,7 +226,7 @@ START_TEST(with_an_itree)
 	ok(xw_step_begin(&w.s, &w.u));
 	if (_i)
 		w.u->img->sb.mtime = 1;
-	ck_assert_int_eq(xw_itree_is_believed(w.u->img), !_i);
+	ck_assert_int_eq(xw_itree_is_trusted(w.u->img), !_i);
 	ok(xw_update_get(w.u, w.dir, &in, &raw));
 	ck_assert_uint_ne(in.flags & XW_FL_ITREE, 0);
 	free(raw);
