@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tar source: payload and the end of the archive. Headers are interpreted in tar_member.c, which
- * stands on tar_input.c, as this file does.
+ * The tar source: payload and the end of the archive. Headers are interpreted in tar_member.c; both
+ * stand on tar_input.c.
  *
  * Invariants:
  * 1. Between calls the input is at a block boundary, or inside the current member's payload with
