@@ -39,9 +39,9 @@ static inline uint32_t leaf_room(const struct xw_dir_format *f)
 	return f->block_size - (f->csum ? XW_DIR_TAIL : 0);
 }
 
-/* How many entries from `i` on fit a leaf whose first `used` bytes are taken. */
-static size_t leaf_take(const struct xw_dir_format *f, const struct xw_dir_entry *entries, size_t n,
-			size_t i, uint32_t used)
+/* Number of entries from `i` on that fit a leaf of which the first `used` bytes are in use. */
+static size_t leaf_fit(const struct xw_dir_format *f, const struct xw_dir_entry *entries, size_t n,
+		       size_t i, uint32_t used)
 {
 	const uint32_t room = leaf_room(f);
 	size_t begin = i;
@@ -54,14 +54,14 @@ static size_t leaf_take(const struct xw_dir_format *f, const struct xw_dir_entry
 	return i - begin;
 }
 
-/* Number of blocks for all entries when the first block has `used` bytes taken. */
+/* Number of leaf blocks for all entries if `used` bytes of the first block are in use already. */
 static uint64_t leaf_count(const struct xw_dir_format *f, const struct xw_dir_entry *entries,
 			   size_t n, uint32_t used)
 {
 	uint64_t blocks = 1;
 
-	for (size_t i = leaf_take(f, entries, n, 0, used); i < n; blocks++)
-		i += leaf_take(f, entries, n, i, 0);
+	for (size_t i = leaf_fit(f, entries, n, 0, used); i < n; blocks++)
+		i += leaf_fit(f, entries, n, i, 0);
 	return blocks;
 }
 
@@ -84,7 +84,7 @@ static int shape_linear(const struct xw_dir_format *f, uint64_t blocks, struct x
 	return 0;
 }
 
-/* The minimum of index levels over `leaves` leaves. XW_ERR_LIMIT when there are too many. */
+/* Set the minimum number of index levels over `leaves` leaves. XW_ERR_LIMIT: too many leaves. */
 static int shape_levels(const struct xw_dir_format *f, uint64_t leaves, bool itree,
 			struct xw_dir_shape *out)
 {
@@ -117,7 +117,7 @@ static int shape_levels(const struct xw_dir_format *f, uint64_t leaves, bool itr
 	return 0;
 }
 
-/* An itree uses one slot of dx_root; where that slot is needed the directory gets no itree. */
+/* An itree needs one slot of dx_root: if index entries fill every slot, there is no itree. */
 static int shape_indexed(const struct xw_dir_format *f, uint64_t leaves, struct xw_dir_shape *out)
 {
 	int rc = f->itree ? shape_levels(f, leaves, true, out) : XW_ERR_LIMIT;
@@ -156,9 +156,7 @@ int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, si
 		return rc;
 	xw_dir_sort(entries, n);
 	rc = shape_indexed(f, leaf_count(f, entries, n, 0), out);
-	/*
-	 * Every leaf of an index must be referenced, so a leaf cannot be padded up to min_blocks.
-	 */
+	/* Every leaf of an index must be referenced, so leaves cannot be added up to min_blocks. */
 	if (rc != XW_ERR_LIMIT && (rc || out->blocks >= min_blocks))
 		return rc;
 	linear = leaf_count(f, entries, n, DOTS_SIZE);
@@ -194,7 +192,7 @@ struct emitter {
 	const struct xw_dir_self *self;
 	uint8_t *block;
 	uint32_t *leaf_first; /* index of each leaf's first entry; indexed directories only */
-	uint32_t lblk; /* of the block being built */
+	uint32_t lblk; /* number of the block being built */
 	int (*put)(void *arg, uint32_t lblk, const void *block);
 	void *arg;
 };
@@ -253,7 +251,7 @@ static int emit_linear(struct emitter *em)
 
 	for (uint32_t b = 0; b < em->shape->blocks; b++) {
 		uint32_t used = b ? 0 : DOTS_SIZE;
-		size_t take = leaf_take(em->f, em->entries, em->n, i, used);
+		size_t take = leaf_fit(em->f, em->entries, em->n, i, used);
 		int rc;
 
 		memset(em->block, 0, em->f->block_size);
@@ -341,7 +339,7 @@ static int emit_indexed(struct emitter *em)
 
 	for (uint32_t leaf = 0; leaf < em->shape->leaves; leaf++) {
 		em->leaf_first[leaf] = (uint32_t)i;
-		i += leaf_take(em->f, em->entries, em->n, i, 0);
+		i += leaf_fit(em->f, em->entries, em->n, i, 0);
 	}
 	em->leaf_first[em->shape->leaves] = (uint32_t)i;
 	if (i != em->n || em->leaf_first[em->shape->leaves - 1] == em->n)

@@ -48,7 +48,7 @@ int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, si
 
 /*
  * The maximum number of blocks that Linux may add to the directory for one more name of any length.
- * entries as shape left them.
+ * `entries` must be as xw_dir_shape() left them.
  */
 uint32_t xw_dir_growth(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
 		       const struct xw_dir_entry *entries, size_t n);
@@ -61,8 +61,8 @@ struct xw_dir_self {
 };
 /*
  * Emit all blocks in logical order: put(arg, lblk, block) for 0 .. shape->blocks - 1; block is
- * valid only during the call. `entries` as shape left them. A failure of put ends the run and is
- * returned.
+ * valid only during the call. `entries` must be as xw_dir_shape() left them. Stops at the first
+ * failure of put and returns it.
  */
 int xw_dir_emit(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
 		const struct xw_dir_entry *entries, size_t n, const struct xw_dir_self *self,

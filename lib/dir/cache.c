@@ -3,13 +3,13 @@
  * The block cache under a directory that is being modified.
  *
  * Invariants:
- * 1. A block in the cache was verified as its kind; callers do not check again. One block never has
- *    two kinds: an image in which an index entry points to an itree node fails here.
+ * 1. Each cached block was verified as its kind; callers do not check again. A block never has two
+ *    kinds: an image in which an index entry points to an itree node fails here.
  * 2. Between begin and end of a change no block leaves the cache, so pointers stay valid.
- * 3. The old contents of bytes are recorded before they change, in the order of the changes; except
- *    for new blocks and blocks that are saved as a whole. An aborted change is rolled back from the
- *    last to the first, which restores cache, file and allocator; blocks freed by the change are
- *    released only when it commits.
+ * 3. Before bytes change, their old contents are recorded, in the order of the changes (not for new
+ *    blocks, nor for blocks saved as a whole already). An abort rolls changes back from last to
+ *    first, which restores cache, file and allocator. Blocks that a change frees are released only
+ *    when it commits.
  * 4. No part of an unfinished change is ever written: blocks are written at the end of a change
  *    (eviction) and by flush. Checksums are computed then, once for many changes.
  */
@@ -153,7 +153,7 @@ static struct xw_dbuf *find(const struct xw_dcache *c, xw_blk blk)
 	return slot_of(c, blk)->buf;
 }
 
-/* Empty a slot; displaced entries after it move up. */
+/* Empty a slot, and move up the displaced entries after it. */
 static void free_slot(struct xw_dcache *c, struct xw_dslot *slot)
 {
 	const size_t mask = c->n_slots - 1;
@@ -279,7 +279,7 @@ int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 
 	c->why = NULL;
 	if (b) {
-		/* callers will look at it together with the fields used here */
+		/* callers read these next */
 		__builtin_prefetch(b->mark);
 		__builtin_prefetch(b->data);
 		if (b->kind != kind || b->dropped)
@@ -355,7 +355,7 @@ int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struc
 	b->fresh = b->dirty = true;
 	*out = b;
 	rc = touch(c, b);
-	if (rc) /* otherwise it would not be rolled back */
+	if (rc) /* an untracked block would not be rolled back */
 		discard(c, b);
 	return rc;
 }
@@ -521,7 +521,7 @@ static int write_back(struct xw_dcache *c, struct xw_dbuf *b)
 	return rc;
 }
 
-/* Evict the oldest block, unless it was used since the last attempt: then it counts as new. */
+/* Evict the oldest block. A block used since the last attempt becomes the newest instead. */
 static int evict(struct xw_dcache *c)
 {
 	while (c->n > c->max) {
@@ -596,7 +596,7 @@ static int by_block(const void *x, const void *y)
 
 int xw_dcache_flush(struct xw_dcache *c)
 {
-	/* with the numbers: sorting does not visit the blocks */
+	/* Copy the block numbers, too, so that sorting does not dereference pointers. */
 	auto_free struct xw_dslot *v = malloc((c->n + 1) * sizeof(*v));
 	size_t n = 0;
 	int rc = 0;

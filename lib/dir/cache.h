@@ -40,7 +40,7 @@ enum xw_dbuf_kind {
 
 #define XW_DBUF_MARKS 16u
 
-/* Two cache lines before the block; the second one is for searching itree leaves. */
+/* Two CPU cache lines in front of the block's data; searches of itree leaves use the second. */
 struct xw_dbuf {
 	xw_blk blk;
 	struct xw_dbuf *newer, *older; /* eviction order */
@@ -49,14 +49,14 @@ struct xw_dbuf {
 	bool was_dirty;
 	bool dirty; /* differs from the device */
 	bool recent : 1; /* used since the last eviction attempt */
-	bool touched : 1; /* by the current change: kept until it ends */
-	bool fresh : 1; /* created by it */
-	bool dropped : 1; /* freed by it */
-	bool changed : 1; /* modified by it */
+	bool touched : 1; /* used by the current change: not evicted before it ends */
+	bool fresh : 1; /* created by the current change */
+	bool dropped : 1; /* freed by the current change */
+	bool changed : 1; /* modified by the current change */
 	bool kept : 1; /* all of its previous contents are saved */
 	/*
-	 * owned by the user of the block: about its contents; reset to 0 when the cache changes
-	 * them
+	 * Owned by the user of the block, and derived from its contents; reset to 0 when the cache
+	 * changes the contents.
 	 */
 	uint8_t n_marks;
 	uint16_t mark_off[XW_DBUF_MARKS];
@@ -93,11 +93,11 @@ struct xw_dcache {
 	struct xw_dslot *slots; /* open-addressed */
 	size_t n_slots, n; /* n_slots: a power of two */
 	struct xw_dbuf *newest, *oldest;
-	XW_VEC(struct xw_dbuf *) touched; /* by the current change */
-	XW_VEC(xw_blk) allocated; /* by it, outside the file */
+	XW_VEC(struct xw_dbuf *) touched; /* blocks that the current change uses */
+	XW_VEC(xw_blk) allocated; /* blocks outside the file that the current change allocated */
 	XW_VEC(xw_blk) released;
 	XW_VEC(struct xw_dundo) undo; /* changes of the current operation, in order */
-	XW_VEC(uint8_t) undo_bytes; /* saved bytes of these entries, concatenated */
+	XW_VEC(uint8_t) undo_bytes; /* saved bytes of the undo entries, concatenated */
 	const char *why; /* what the last failed verification found; NULL: nothing */
 	uint64_t reads, writes;
 };
@@ -113,29 +113,29 @@ void xw_dcache_free(struct xw_dcache *c);
  * check. XW_ERR_CORRUPT, XW_ERR_CHECKSUM: c->why has the reason.
  */
 int xw_dcache_get(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
-/* Bytes of a cached block are needed soon: start to fetch them from memory. */
+/* Prefetch bytes of a cached block that are needed soon. */
 void xw_dcache_expect(const struct xw_dcache *c, xw_blk blk, uint32_t off, uint32_t len);
-/* The same as get, read into the caller's memory without caching: for blocks that are used once. */
+/* Like xw_dcache_get(), but read into the caller's memory without caching: for blocks used once. */
 int xw_dcache_peek(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, uint8_t *block);
-/* A zeroed block for blk, which the current change has just allocated. */
+/* Get a zeroed block for blk, which the current change has just allocated. */
 int xw_dcache_new(struct xw_dcache *c, xw_blk blk, enum xw_dbuf_kind kind, struct xw_dbuf **out);
 /*
- * Call before modifying the bytes or the kind of a block. _range: before modifying only these
- * bytes; less is saved for a small change.
+ * Must be called before the bytes or the kind of a block change. The _range variant is for a change
+ * of only these bytes, and saves less.
  */
 int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b);
 int xw_dcache_dirty_range(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len);
 /*
- * Open or close a gap of `len` bytes at off in the bytes up to `end`. The bytes after `end` must be
- * zero, before and after; the contents of a new gap are up to the caller.
+ * Open or close a gap of `len` bytes at off in the bytes up to `end`. The bytes after `end` are
+ * zero before and after; the caller fills a new gap.
  */
 int xw_dcache_open_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len,
 		       uint32_t end);
 int xw_dcache_close_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uint32_t len,
 			uint32_t end);
 /*
- * Allocate a block outside the file that is freed if the change fails; it is not put into the
- * cache.
+ * Allocate a block outside the file without adding it to the cache; it is freed if the change
+ * fails.
  */
 int xw_dcache_reserve(struct xw_dcache *c, xw_blk goal, xw_blk *blk);
 /* Allocate a new zeroed block outside the file; free one, cached or not. */
@@ -145,8 +145,8 @@ int xw_dcache_release(struct xw_dcache *c, xw_blk blk);
 int xw_dcache_released_once(struct xw_dcache *c);
 
 /*
- * End a change: commit it (which releases the blocks it freed) or roll it back. Each change ends in
- * one of these.
+ * End a change: commit it (which releases the blocks it freed), or roll it back. Every change ends
+ * with one of the two.
  */
 int xw_dcache_commit(struct xw_dcache *c);
 void xw_dcache_abort(struct xw_dcache *c);

@@ -86,7 +86,7 @@ int xw_dir_put(struct xw_dir *d, struct xw_dbuf *leaf, uint32_t space, const str
 }
 
 /* Remove the existing entry e from its leaf. */
-static int take(struct xw_dir *d, const struct xw_dir_place *p, const struct xw_dirent *e)
+static int remove_entry(struct xw_dir *d, const struct xw_dir_place *p, const struct xw_dirent *e)
 {
 	int rc = xw_dcache_dirty_range(&d->cache, p->leaf, p->spot.at, XW_DIRENT_HDR + e->name_len);
 
@@ -122,7 +122,7 @@ static int update_slot(struct xw_dir *d)
 	rc = xw_dir_block(d, 0, XW_DBUF_ROOT, &b);
 	if (!rc)
 		rc = xw_dcache_dirty(&d->cache, b);
-	/* Dropped because the slot was needed: in that case it already holds an index entry. */
+	/* If the itree was dropped to free its slot, the slot may hold an index entry already. */
 	if (!rc && (root || peek16(b->data + 34) < peek16(b->data + 32)))
 		xw_itree_slot_set(b->data, d->f.block_size, d->f.csum, root);
 	return rc;
@@ -144,7 +144,7 @@ static void undo(struct xw_dir *d)
 		d->hash_version = d->f.hash_version;
 }
 
-/* Record a message where no other function has. Results that callers expect are no failures. */
+/* Record a message unless another function has. Codes that callers expect get none. */
 static int explain(struct xw_dir *d, int rc)
 {
 	const char *why = d->cache.why;
@@ -511,7 +511,7 @@ int xw_dir_delete(struct xw_dir *d, const char *name, size_t len, xw_ino *ino)
 	if (d->now.itree)
 		rc = xw_dir_tree_remove(d, &e, place.hash.major);
 	if (!rc)
-		rc = take(d, &place, &e);
+		rc = remove_entry(d, &place, &e);
 	return xw_dir_change_end(d, rc);
 }
 

@@ -16,7 +16,7 @@
 struct xw_dir_params {
 	/* itree: if the directory gets an htree, it gets an itree, too */
 	const struct xw_dir_format *format;
-	const struct xw_dir_self *self; /* itree is not looked at */
+	const struct xw_dir_self *self; /* its `itree` is ignored */
 	struct xw_dir_io io;
 	uint32_t blocks; /* size of its file; the caller has checked that these blocks exist */
 	uint32_t flags; /* i_flags: INDEX_FL, ITREE_FL, ENCRYPT_FL; casefolded ones are refused */

@@ -12,8 +12,8 @@ static inline uint32_t xw_dir_room(const struct xw_dir *d)
 }
 
 /*
- * Every operation runs between these two; end rolls it back when rc is a failure, records the
- * reason, and returns rc.
+ * Every operation runs between these two calls; xw_dir_change_end() rolls it back if rc is a
+ * failure, records the reason, and returns rc.
  */
 int xw_dir_change_begin(struct xw_dir *d);
 int xw_dir_change_end(struct xw_dir *d, int rc);

@@ -151,7 +151,7 @@ struct runs {
 };
 
 /* Allocate n blocks, as contiguous as the allocator provides them. */
-static int take_blocks(struct xw_dir *d, uint32_t n, struct runs *runs)
+static int alloc_blocks(struct xw_dir *d, uint32_t n, struct runs *runs)
 {
 	xw_blk goal = d->map.v[d->now.blocks - 1] + 1;
 	int rc = 0;
@@ -215,7 +215,7 @@ static int build(struct collect *c)
 	if (!rc)
 		rc = xw_htree_make_slot(c->d);
 	if (!rc)
-		rc = take_blocks(c->d, p.blocks, &runs);
+		rc = alloc_blocks(c->d, p.blocks, &runs);
 	if (!rc)
 		rc = write_nodes(c, &p, &runs);
 	xw_vec_free(&runs.v);
@@ -235,7 +235,7 @@ int xw_dir_itree_build(struct xw_dir *d)
 		rc = xw_dir_change_begin(d);
 	if (!rc) {
 		rc = build(&c);
-		/* that it cannot have an itree is a result, not a failure */
+		/* XW_ERR_LIMIT is a result, not a failure: the directory cannot have an itree */
 		if (rc == XW_ERR_LIMIT)
 			rc = xw_dir_change_end(d, XW_ERR_NOTFOUND) == XW_ERR_NOTFOUND
 				     ? XW_ERR_LIMIT

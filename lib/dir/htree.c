@@ -108,7 +108,7 @@ static int probe(struct xw_dir *d, uint32_t hash, struct path *p)
 	return rc ? rc : enter_leaf(d, p);
 }
 
-/* Move to the next leaf if it continues this hash. 1, 0. */
+/* Move to the next leaf if it continues this hash. Returns 1 if it does, else 0. */
 static int next_of_hash(struct xw_dir *d, uint32_t hash, struct path *p)
 {
 	unsigned i = p->n;
@@ -250,7 +250,7 @@ static int split_index(struct xw_dir *d, struct path *p, unsigned i)
 	return 0;
 }
 
-/* The lowest index block is full: one step towards space in it. */
+/* Take one step towards space in the lowest index block, which is full. */
 static int make_index_room(struct xw_dir *d, struct path *p)
 {
 	unsigned i = p->n;
@@ -306,7 +306,7 @@ static void fill(struct xw_dir *d, struct xw_dbuf *leaf, const struct xw_dir_ent
 	xw_leaf_fill(leaf->data, xw_dir_room(d), 0, scratch, n);
 }
 
-/* How many of the entries stay: about half of their bytes, and at least one entry on each side. */
+/* Number of entries that stay: about half of the bytes, and at least one entry on each side. */
 static size_t half_of(const struct xw_dir_entry *e, size_t n)
 {
 	uint32_t total = 0, sum = 0;
@@ -491,7 +491,7 @@ int xw_htree_convert(struct xw_dir *d)
 	return 0;
 }
 
-/* The cache verifies each block once; a block in it may not have its checksum yet. */
+/* Read through the cache, which verified each block; dirty blocks get checksums when written. */
 static int read_index(void *arg, uint32_t lblk, void *buf)
 {
 	struct xw_dir *d = arg;

@@ -32,7 +32,7 @@ int xw_itree_plan_add(struct xw_itree_plan *p, const struct xw_itree_key *key, u
 int xw_itree_plan_end(struct xw_itree_plan *p);
 void xw_itree_plan_free(struct xw_itree_plan *p);
 
-/* Takes whole blocks; a failure ends the run and is returned. */
+/* Write one block. A failure ends the run and is returned. */
 typedef int xw_itree_put(void *arg, xw_blk blk, const void *block);
 
 struct xw_itree_writer {
@@ -45,7 +45,7 @@ struct xw_itree_writer {
 	bool csum;
 	xw_itree_put *put;
 	void *arg;
-	/* kept by the writer */
+	/* internal state of the writer */
 	uint8_t *block;
 	size_t run; /* source of the next block */
 	uint64_t at;
@@ -60,7 +60,8 @@ static inline xw_blk xw_itree_writer_root(const struct xw_itree_writer *w)
 
 /*
  * Index nodes from the root down, then leaves in key order as entries arrive: blocks are written in
- * the order of the runs. XW_ERR_STATE: the entries differ from the plan. End it in any case.
+ * the order of the runs. XW_ERR_STATE: the entries differ from the plan. xw_itree_write_end() must
+ * be called in any case.
  */
 int xw_itree_write_begin(struct xw_itree_writer *w);
 int xw_itree_write_add(struct xw_itree_writer *w, const struct xw_itree_entry *e);

@@ -12,7 +12,7 @@
 #include "base/endian.h"
 #include "dir/itree_internal.h"
 
-enum { RUN = 16 }; /* so many times nearer to one neighbor: no accident, see run_at() */
+enum { RUN = 16 }; /* minimum ratio of the distances to both neighbors in a run, see run_at() */
 
 /* Move the entries from byte off on, the count-th and later, to an empty node. */
 static void move_tail(const struct xw_itree *t, struct xw_itree_step *from,
@@ -49,7 +49,7 @@ static struct xw_itree_key first_key(const struct xw_itree_step *s)
 	return (struct xw_itree_key){peek32(p), peek32(p + 4)};
 }
 
-/* For trees of other implementations: make sure that no separator on the path is above the key. */
+/* Trees of other implementations: make sure that no separator on the path is above the key. */
 static int lower_separators(struct xw_itree_path *p, const struct xw_itree_key *key)
 {
 	for (unsigned level = 1; level < p->levels; level++) {
@@ -68,7 +68,7 @@ static int lower_separators(struct xw_itree_path *p, const struct xw_itree_key *
 	return 0;
 }
 
-/* Is there nothing to the right of the path from `level` up? */
+/* Is the path the rightmost one from `level` up? */
 static bool is_rightmost(const struct xw_itree_path *p, unsigned level)
 {
 	for (; level < p->levels; level++) {
@@ -139,23 +139,24 @@ static int put_child(struct xw_itree_path *p, struct xw_itree_step *s, unsigned 
 }
 
 /*
- * A full index node gets one more child, at `at`: how many of the old ones stay. *left: the new one
- * is among those that stay. A run ends here as in its leaf; else half of count + 1 children stay.
+ * Number of children that stay in a full index node into which one more is inserted at index `at`;
+ * *left: the new child is placed with them. In a run the node is cut at the new child, like its
+ * leaf; otherwise half of count + 1 children stay on the left.
  */
 static unsigned cut_children(const struct xw_itree_path *p, const struct xw_itree_step *s,
 			     unsigned at, bool *left)
 {
 	const unsigned half = (s->h.count + 1u) / 2;
 
-	*left = p->run ? p->run == XW_ITREE_UPWARDS && at < s->h.count : at <= half - 1;
+	*left = p->run ? p->run == XW_ITREE_ASCENDING && at < s->h.count : at <= half - 1;
 	if (p->run)
 		return at;
 	return *left ? half - 1 : half;
 }
 
 /*
- * A full index node gets one more child, after s->at: it is split, or at the right edge a new node
- * is started.
+ * Insert a child after s->at into a full index node: split the node, or at the right edge start a
+ * new one.
  */
 static int split_index(struct xw_itree_path *p, unsigned level, const struct xw_itree_step *child)
 {
@@ -221,9 +222,10 @@ static unsigned entries_before(const struct xw_itree_step *s, uint32_t off, xw_i
 }
 
 /*
- * Of names in any order the new one is about as far from the one before as from the one behind. Of
- * inodes taken in turn it is next to one of them, and far from the other: more are to come there.
- * Only the leaf says so, and no memory of earlier insertions: the tree does not depend on when a
+ * The order in which entries arrive at this place of a full leaf. A random inode is about as far
+ * from its predecessor as from its successor. In a run, an inode directly follows or precedes one
+ * neighbor and is far from the other, and more entries will arrive between them. The decision
+ * depends on the leaf alone, not on earlier insertions, so that the tree does not depend on when a
  * directory was opened.
  */
 static enum xw_itree_run run_at(const struct xw_itree_step *s, uint32_t off, xw_ino ino)
@@ -235,13 +237,13 @@ static enum xw_itree_run run_at(const struct xw_itree_step *s, uint32_t off, xw_
 	const uint64_t to = XW_MAX(next - ino, 1u);
 
 	if (to >= from * RUN)
-		return XW_ITREE_UPWARDS;
-	return from >= to * RUN ? XW_ITREE_DOWNWARDS : XW_ITREE_ANYHOW;
+		return XW_ITREE_ASCENDING;
+	return from >= to * RUN ? XW_ITREE_DESCENDING : XW_ITREE_RANDOM;
 }
 
 /*
- * A run is cut where it goes on: the side that the next names belong to has the room that is left
- * by what lies beyond. *stays: the new entry is on the left.
+ * Cut a leaf in a run at the new entry, so that the half in which the run continues gets the free
+ * space. *stays: the new entry goes to the left half.
  */
 static uint32_t cut_run(const struct xw_itree_path *p, uint32_t off, uint32_t need, unsigned *count,
 			bool *stays)
@@ -251,13 +253,14 @@ static uint32_t cut_run(const struct xw_itree_path *p, uint32_t off, uint32_t ne
 	xw_ino prev;
 
 	*count = entries_before(s, off, &prev);
-	*stays = p->run == XW_ITREE_UPWARDS ? off + need <= room : s->h.used - off + need > room;
+	*stays = p->run == XW_ITREE_ASCENDING ? off + need <= room : s->h.used - off + need > room;
 	return off;
 }
 
 /*
- * Where to split a full leaf that takes `need` more bytes at `off`: the first entries stay that
- * make half of it together with the new one. *stays: the new one is among them.
+ * Byte offset at which to split a full leaf for a new entry of `need` bytes at `off`: the first
+ * entries that, with the new one, make about half of the bytes stay. *stays: the new entry goes to
+ * the left half.
  */
 static uint32_t cut_point(const struct xw_itree_step *s, uint32_t off, uint32_t need,
 			  unsigned *count, bool *stays)
@@ -271,8 +274,8 @@ static uint32_t cut_point(const struct xw_itree_step *s, uint32_t off, uint32_t 
 		uint32_t len = cut == off && !*stays ? need : xw_itree_entry_len(s, cut);
 
 		/*
-		 * closer to the half with this entry than without it, or nothing on the left yet:
-		 * it stays
+		 * Stop if the left half is closer to `half` without this entry, but never leave it
+		 * empty.
 		 */
 		if (sum && sum + len > half && sum + len - half > half - sum)
 			break;
@@ -286,15 +289,15 @@ static uint32_t cut_point(const struct xw_itree_step *s, uint32_t off, uint32_t 
 		if (sum >= half)
 			break;
 	}
-	/* At the split point it stays: an ascending sequence continues to fill the left half. */
+	/* At the split point a new entry stays: an ascending sequence fills the left half. */
 	if (cut == off && !*stays)
 		*stays = sum + need <= s->h.used;
 	return cut;
 }
 
 /*
- * The separator between two leaves. Where the inode changes there the hash is omitted: if the inode
- * is deleted and its number is reused, the name of the new file goes to the leaf that has space for
+ * The separator between two leaves. If the inode changes between them, the hash is omitted: when
+ * that inode is deleted and its number reused, the new entry goes to the leaf that has space for
  * it, whatever its hash.
  */
 static struct xw_itree_key separator(const struct xw_itree_step *left,
@@ -307,7 +310,9 @@ static struct xw_itree_key separator(const struct xw_itree_step *left,
 	return sep;
 }
 
-/* The same where names arrive downwards: all that can still come between both go to the right. */
+/*
+ * The separator in a descending run: all keys still to arrive between the leaves go to the right.
+ */
 static struct xw_itree_key low_separator(const struct xw_itree_step *left,
 					 const struct xw_itree_step *right)
 {
@@ -319,8 +324,8 @@ static struct xw_itree_key low_separator(const struct xw_itree_step *left,
 }
 
 /*
- * An entry above the last one of a full leaf goes to the front of the next leaf under the same
- * parent if that has space, so that a descending sequence does not leave one entry per leaf.
+ * Put an entry above the last one of a full leaf at the front of the next leaf under the same
+ * parent, if that has space: otherwise a descending sequence would leave one entry per leaf.
  */
 static int put_into_next(struct xw_itree_path *p, const struct xw_itree_entry *e, bool *done)
 {
@@ -386,14 +391,14 @@ static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itr
 	}
 	if (rc)
 		return rc;
-	right.sep = p->run == XW_ITREE_DOWNWARDS && !stays ? low_separator(s, &right)
-							   : separator(s, &right);
+	right.sep = p->run == XW_ITREE_DESCENDING && !stays ? low_separator(s, &right)
+							    : separator(s, &right);
 	return insert_child(p, 1, s, &right);
 }
 
 /*
- * Deleted entries go where their space is needed, and before a split. *off: where e belongs, which
- * moves then.
+ * Remove deleted entries if their space is needed, and before a split. *off, the place of e, is
+ * updated.
  */
 static int make_space(struct xw_itree *t, struct xw_itree_step *s, const struct xw_itree_entry *e,
 		      uint32_t *off)
@@ -487,8 +492,8 @@ int xw_itree_create(struct xw_itree *t, struct xw_dcache *cache, xw_blk goal)
 }
 
 /*
- * Free the leaf at blk. It is read first, since a damaged pointer may refer to a block of a file,
- * but not cached, or a large tree would be in memory as a whole.
+ * Free the leaf at blk. It is read first, since a damaged pointer may refer to a block of a file;
+ * it is not cached, so that a large tree does not fill the memory.
  */
 static int destroy_leaf(struct xw_itree *t, xw_blk blk, uint8_t *block)
 {

@@ -5,11 +5,11 @@
  * A damaged node is reported and skipped with its subtree; the set of entries is then not compared
  * (rule 15), since a rebuild is necessary in any case.
  *
- * Separators are checked after their child has been walked: the first entry below it and the last
- * entry before it are known then. A wrong one is replaced with the former, which always fits.
+ * A separator is checked after its child has been walked: the first entry below it and the last
+ * entry before it are known then. An invalid separator is replaced with the key of the first entry
+ * below it, which is always valid.
  *
- * Rule 16 does not constrain the tree but the repair of its directory, and is left to the repairing
- * code.
+ * Rule 16 constrains the repair of the directory, not the tree, and is left to the repairing code.
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ void xw_itree_sum_add(struct xw_itree_sum *s, xw_ino ino, uint8_t ftype, const c
 
 /* A node of the path, indexed by level. */
 struct below {
-	bool leftmost, mended;
+	bool leftmost, repaired;
 	bool any; /* its subtree has an entry */
 	struct xw_itree_key first;
 	bool has_before; /* an entry was seen before its subtree */
@@ -112,7 +112,7 @@ static int bad_dir(struct walk *w, unsigned rule, enum xw_itree_repair repair, u
 
 /* ---- blocks ---- */
 
-/* Rules 5, 8: is the block claimed already? 1: no. */
+/* Rules 5, 8: claim the block. 1: it was unclaimed. */
 static int claim_block(struct walk *w, const struct xw_walk_itree_item *child)
 {
 	const int claim =
@@ -152,8 +152,8 @@ static int write_node(struct walk *w, xw_blk blk, void *block)
 	return w->env->write(w->env->arg, blk, block);
 }
 
-/* Rule 6, only the checksum. */
-static int mend_csum(struct walk *w, const struct xw_walk_itree_item *node)
+/* Rule 6: repair an invalid checksum. */
+static int repair_csum(struct walk *w, const struct xw_walk_itree_item *node)
 {
 	const struct xw_itree_finding f = {
 		.rule = 6,
@@ -173,7 +173,7 @@ static int on_finding(struct walk *w, const struct xw_walk_itree_item *f)
 	const bool foreign = f->rule == 6 && f->code != XW_ERR_CHECKSUM;
 
 	if (f->code == XW_ERR_CHECKSUM && !f->left_out)
-		return mend_csum(w, f);
+		return repair_csum(w, f);
 	if (f->rule == 11 && !f->left_out)
 		return 0; /* each separator is checked with its child */
 	if (foreign || f->left_out) {
@@ -201,8 +201,8 @@ static void keep_last(struct walk *w, const struct xw_itree_entry *e)
 }
 
 /*
- * The order inside the leaf was checked (node_check); here the order across its start, rules 14,
- * 15.
+ * The walk has checked the order inside the leaf (node_check); rules 14 and 15 are checked here for
+ * the order across its start.
  */
 static int walk_leaf(struct walk *w, xw_blk blk, const struct xw_itree_hdr *h, const uint8_t *block,
 		     struct below *out)
@@ -336,7 +336,7 @@ static int on_done(struct walk *w, const struct xw_walk_itree_item *node)
 	const struct below *child = &w->at[node->level];
 	const struct xw_walk_itree_frame *parent = &w->it.at[level];
 	struct xw_itree_idx e;
-	int rc = child->mended ? write_node(w, node->blk, node->block) : 0, fixed;
+	int rc = child->repaired ? write_node(w, node->blk, node->block) : 0, fixed;
 
 	if (rc || node->root)
 		return rc;
@@ -353,7 +353,7 @@ static int on_done(struct walk *w, const struct xw_walk_itree_item *node)
 		return fixed;
 	if (rc || fixed) {
 		xw_itree_idx_encode(parent->block, node->entry, &e);
-		w->at[level].mended = true;
+		w->at[level].repaired = true;
 	}
 	return 0;
 }

@@ -62,7 +62,7 @@ struct xw_itree_env {
 	xw_blk first_data_block, blocks_count;
 	void *arg;
 	int (*read)(void *arg, xw_blk blk, void *buf);
-	/* NULL: nothing is repaired. Whole nodes, checksum included. */
+	/* Write a whole node, including its checksum. NULL: nothing is repaired. */
 	int (*write)(void *arg, xw_blk blk, const void *buf);
 	/*
 	 * Claim a block for this tree: returns an enum xw_itree_claim. NULL: rules 5 and 8 are
@@ -76,11 +76,14 @@ struct xw_itree_env {
 	int (*in_use)(void *arg, xw_blk blk);
 	/* dx hash of a name in a casefolded directory. NULL: rule 14 is not checked there. */
 	int (*fold_hash)(void *arg, const char *name, size_t len, struct xw_dx_hash *out);
-	/* 1: repair it, if the repair affects a single node and `write` is set; 0: continue. */
+	/*
+	 * Report a finding. Returns 1: repair it, if the repair affects a single node and `write`
+	 * is set; 0: continue.
+	 */
 	int (*report)(void *arg, const struct xw_itree_finding *f);
 };
 
-/* The directory. */
+/* The directory to be checked. */
 struct xw_itree_dir {
 	xw_ino ino;
 	uint32_t generation, inode_seed;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inputs of the checker, read from an image: entries of the directory in block order, its
- * blocks, the block bitmap. A damaged directory is compared as far as it can be read: its repair
- * rebuilds the itree in any case (rule 16).
+ * The inputs of the checker, read from an image: the entries of the directory in block order, its
+ * blocks, the block bitmap. Of a damaged directory only the readable entries are compared: its
+ * repair rebuilds the itree in any case (rule 16).
  */
 #include "config.h"
 
@@ -132,7 +132,7 @@ static int count_blocks(struct facts *f, xw_ino ino, const struct xw_inode *inod
 	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
-/* NULL in *block: it cannot be read. */
+/* Sets *block to NULL if the first block cannot be read. */
 static int read_block0(struct facts *f, xw_ino ino, const struct xw_inode *inode, uint8_t **block)
 {
 	struct xw_map_run run = {0};

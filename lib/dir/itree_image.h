@@ -18,10 +18,10 @@ int xw_itree_check_inode(struct xw_image *img, xw_ino ino, xw_itree_report *repo
 			 struct xw_itree_result *res);
 
 /*
- * Parts of that, for a check of the whole filesystem: env as far as it follows from the image,
- * without callbacks; and the description of a directory, without its entries. *block0 is malloc'd,
- * NULL if there is none, and equal to d->block0. d->mapped is UINT64_MAX where the map cannot be
- * read.
+ * Parts of xw_itree_check_inode() for a check of the whole filesystem: the fields of env that
+ * follow from the image, without callbacks; and the description of a directory, without its
+ * entries. *block0 is malloc'd, NULL if there is none, and equal to d->block0. d->mapped is
+ * UINT64_MAX if the map cannot be read.
  */
 void xw_itree_env_init(const struct xw_image *img, struct xw_itree_env *env);
 int xw_itree_dir_read(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,

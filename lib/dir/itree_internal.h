@@ -18,11 +18,11 @@ struct xw_itree_step {
 	struct xw_itree_key sep; /* new nodes: their separator for the parent */
 };
 
-/* How names arrive where a full leaf is split. */
+/* The order in which entries arrive where a full leaf is split. */
 enum xw_itree_run {
-	XW_ITREE_ANYHOW,
-	XW_ITREE_UPWARDS, /* behind the one before */
-	XW_ITREE_DOWNWARDS, /* in front of the one behind */
+	XW_ITREE_RANDOM,
+	XW_ITREE_ASCENDING, /* each after its predecessor */
+	XW_ITREE_DESCENDING, /* each before its successor */
 };
 
 struct xw_itree_path {
@@ -71,7 +71,7 @@ int xw_itree_expect(struct xw_itree *t, const uint8_t *block, int want);
 /* Allocate a new node near goal; its header is not written yet. */
 int xw_itree_fresh(struct xw_itree *t, xw_blk goal, unsigned level, struct xw_itree_step *s);
 void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s);
-/* Update the header: so many more entries, bytes of entries, and bytes of deleted ones. */
+/* Update the header: add to the number of entries, their bytes, and the bytes of deleted ones. */
 int xw_itree_count(struct xw_itree *t, struct xw_itree_step *s, int count, int used, int dead);
 /* Open a gap of `len` bytes at off for one more entry; updates the header. */
 int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len);

@@ -75,7 +75,7 @@ static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_i
  * Leaf entries have variable length, so a search walks them one by one. Marks shorten the walk:
  * they hold the offset and inode of some entries, in ascending order, recorded during a walk.
  * Returns the minimum distance between two marks in bytes, when they are set. Deletions may bring
- * them closer; after too many insertions the marks behind are reset.
+ * them closer; after too many insertions the following marks are reset.
  */
 static uint32_t mark_distance(const struct xw_itree *t)
 {
@@ -92,7 +92,7 @@ static unsigned marks_below(const struct xw_dbuf *b, xw_ino ino)
 	return n;
 }
 
-/* Byte offset of the first entry whose inode is not below ino; that of the end without one. */
+/* Byte offset of the first entry whose inode is not below ino; without one, of the end. */
 static uint32_t first_of(struct xw_itree *t, const struct xw_itree_step *s, xw_ino ino)
 {
 	const uint32_t every = mark_distance(t), end = s->h.used + s->dead;
@@ -101,7 +101,7 @@ static uint32_t first_of(struct xw_itree *t, const struct xw_itree_step *s, xw_i
 	unsigned n = marks_below(b, ino);
 	uint32_t off = n ? b->mark_off[n - 1] : 0, last = off, here;
 
-	/* the bytes to search */
+	/* prefetch the bytes to be searched */
 	xw_prefetch(area + off, XW_MIN(2 * every, end - off));
 	for (; off < end && (here = peek32(area + off)) < ino; off += xw_itree_entry_len(s, off)) {
 		if (off - last < every || n == XW_DBUF_MARKS ||
@@ -141,7 +141,7 @@ uint32_t xw_itree_find_in_leaf(struct xw_itree *t, struct xw_itree_step *s,
 
 /* ---- changes ---- */
 
-/* The entry at off has another inode now. */
+/* Update the mark of the entry at off, whose inode has changed. */
 static void renew_mark(struct xw_dbuf *b, uint32_t off, xw_ino ino)
 {
 	unsigned i = b->n_marks;
@@ -173,7 +173,7 @@ int xw_itree_put_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off
 	return rc;
 }
 
-int xw_itree_take_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off)
+int xw_itree_delete_entry(struct xw_itree *t, struct xw_itree_step *s, uint32_t off)
 {
 	const uint32_t at = XW_ITREE_HDR + off + XW_ITREE_REC_LEN;
 	const int len = (int)xw_itree_entry_len(s, off);

@@ -151,7 +151,7 @@ static unsigned guess_child(const struct xw_itree_step *s, xw_ino ino)
 
 /*
  * The last child whose separator is below the key; the first child if there is none. Index nodes
- * are not in a near cache either, and each step of a plain binary search would wait for another
+ * are rarely in a fast CPU cache, and each step of a plain binary search would wait for another
  * line.
  */
 static unsigned choose_child(const struct xw_itree_step *s, const struct xw_itree_key *key)
@@ -182,8 +182,8 @@ static unsigned choose_child(const struct xw_itree_step *s, const struct xw_itre
 }
 
 /*
- * A leaf is about to be searched: start to fetch the lines where its entry should be, assuming that
- * the leaf is full and inodes are evenly spread between the separators.
+ * Prefetch the lines of a leaf where its entry should be, assuming that the leaf is full and inodes
+ * are evenly spread between the separators.
  */
 static void expect_entry(const struct xw_itree_path *p, const struct xw_itree_idx *e, xw_ino ino)
 {

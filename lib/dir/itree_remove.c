@@ -2,8 +2,8 @@
 /*
  * Deletion from itrees. The invariants are at the head of itree_path.c.
  *
- * After a node lost entries: if it is empty it is freed; else, if it crossed a quarter of its
- * capacity, its parent is updated, and only then neighbors are considered for merging. This may
+ * A node that has lost entries is freed if it is empty. Otherwise, if it crossed a quarter of its
+ * capacity, its parent is updated, and only then neighbors are considered for merging. A merge may
  * remove a child from the parent, which is then treated in the same way.
  */
 #include "config.h"
@@ -14,7 +14,7 @@
 #include "dir/itree_internal.h"
 
 /* Remove child i from an index node; the separator of the first one is kept for its successor. */
-static int take_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
+static int remove_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
 {
 	struct xw_itree_idx gone, next;
 	int rc;
@@ -32,9 +32,9 @@ static int take_child(struct xw_itree *t, struct xw_itree_step *s, unsigned i)
 }
 
 /*
- * The first child of a node was removed, and the next one took over its separator: so must the
- * first entries below that one, or keys between the old and the new separator would be out of place
- * there.
+ * After the first child of a node was removed, the next child inherits its separator. The first
+ * separators below that child must become the same, or keys between the old and the new separator
+ * would be out of place there.
  */
 static int lower_first(struct xw_itree *t, const struct xw_itree_step *s)
 {
@@ -125,7 +125,7 @@ static int merge(struct xw_itree_path *p, unsigned level, unsigned i, bool *done
 	parent->at = i;
 	t->stats.merges++;
 	*done = true;
-	return take_child(t, parent, i + 1);
+	return remove_child(t, parent, i + 1);
 }
 
 /*
@@ -154,7 +154,7 @@ static int coalesce(struct xw_itree_path *p, unsigned level, bool *any)
  * path[level] lost entries: free it, update its parent or merge it with neighbors; then treat the
  * parent.
  */
-static int settle(struct xw_itree_path *p, unsigned level)
+static int after_removal(struct xw_itree_path *p, unsigned level)
 {
 	struct xw_itree *t = p->t;
 
@@ -175,7 +175,7 @@ static int settle(struct xw_itree_path *p, unsigned level)
 		p->parent_changed = true;
 		if (!s->h.count) {
 			t->stats.freed++;
-			rc = take_child(t, parent, parent->at);
+			rc = remove_child(t, parent, parent->at);
 			if (!rc)
 				rc = xw_dcache_release(t->cache, s->buf->blk);
 			if (!rc && !parent->at && parent->h.count)
@@ -193,10 +193,10 @@ static int settle(struct xw_itree_path *p, unsigned level)
 }
 
 /* Remove the entry at off from a leaf. */
-static int take_entry(struct xw_itree *t, struct xw_itree_step *leaf, uint32_t off)
+static int delete_entry(struct xw_itree *t, struct xw_itree_step *leaf, uint32_t off)
 {
 	t->stats.deletes++;
-	return xw_itree_take_entry(t, leaf, off);
+	return xw_itree_delete_entry(t, leaf, off);
 }
 
 int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e)
@@ -208,17 +208,17 @@ int xw_itree_remove(struct xw_itree *t, const struct xw_itree_entry *e)
 	int rc = xw_itree_fast(t, e, -(int32_t)xw_itree_rec_len(e->name_len), &s, &off, &equal);
 
 	if (rc == 1)
-		return equal ? take_entry(t, &s, off) : XW_ERR_NOTFOUND;
+		return equal ? delete_entry(t, &s, off) : XW_ERR_NOTFOUND;
 	if (!rc)
 		rc = xw_itree_locate(t, e, &p, &off, &equal);
 	if (!rc && !equal)
 		rc = XW_ERR_NOTFOUND;
 	if (!rc)
-		rc = take_entry(t, &p.s[0], off);
+		rc = delete_entry(t, &p.s[0], off);
 	if (rc)
 		return rc;
 	xw_itree_point(&p);
-	rc = settle(&p, 0);
+	rc = after_removal(&p, 0);
 	t->stats.parents += p.parent_changed;
 	return rc;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sorting of directory entries: an in-place radix sort (American flag) over the 64 bits of both
- * hashes, a byte at a time from the top, insertion sort below a few dozen entries. Directories
+ * hashes, a byte at a time from the top, with insertion sort below a few dozen entries. Directories
  * reach millions of names, so there is no second copy of the array, and names are compared only
- * where both hashes are equal. Names can be chosen to collide: a run of equal hashes is left to
- * qsort, never to insertion.
+ * where both hashes are equal. Names can be chosen to collide: a run of equal hashes is sorted by
+ * qsort, never by insertion.
  */
 #include "config.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deletes many names of one directory together. The leaves of a directory are in hash order, or in
- * none, and its itree in inode order: deleting name by name would read one of them at random. So
- * the names are deleted from the leaves first and from the itree then, each in its own order: no
- * block is read twice, whatever the size of the cache.
+ * Deletes many names of one directory together. Leaves are in hash order or unsorted, an itree is
+ * in inode order; deleting name by name would read one of them at random. So all names are deleted
+ * from the leaves first, then from the itree, each in its own order: every block is read once,
+ * whatever the size of the cache.
  *
- * Each pass is a series of changes, so that the cache can evict blocks; between the passes the
+ * Each pass is a series of changes, so that the cache can evict blocks. Between the passes the
  * itree has entries that the leaves lack. A failure after the first change cannot be rolled back
- * here: the handle has failed, and the owner of the device has to undo what was written to it.
+ * here: the handle is unusable, and the owner of the device must discard what was written to it.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 
 #include "dir/change_internal.h"
 
-#define NAMES_AT_ONCE 256u /* in one change, which holds all blocks that it touches in memory */
+#define NAMES_AT_ONCE 256u /* deleted in one change, which holds all blocks it uses in memory */
 
 static int by_name(const void *x, const void *y)
 {
@@ -46,7 +46,7 @@ static int by_ino(const void *x, const void *y)
 	return by_hash(x, y);
 }
 
-/* Check that all of them are valid names, and sort them in the order of the leaves. */
+/* Check that all names are valid, and sort them in the order of the leaves. */
 static int prepare(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
 {
 	int rc = 0;
@@ -66,7 +66,7 @@ static int prepare(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
 	return rc;
 }
 
-static void take(struct xw_dir *d, struct xw_dir_victim *v, struct xw_dir_place *place)
+static void remove_found(struct xw_dir *d, struct xw_dir_victim *v, struct xw_dir_place *place)
 {
 	struct xw_dirent e;
 
@@ -76,7 +76,7 @@ static void take(struct xw_dir *d, struct xw_dir_victim *v, struct xw_dir_place 
 	xw_leaf_remove(place->leaf->data, xw_dir_room(d), &place->spot);
 }
 
-static int take_indexed(struct xw_dir *d, struct xw_dir_victim *v)
+static int delete_indexed(struct xw_dir *d, struct xw_dir_victim *v)
 {
 	struct xw_dir_place place;
 	int rc = xw_htree_find(d, v->name, v->len, &place);
@@ -84,11 +84,11 @@ static int take_indexed(struct xw_dir *d, struct xw_dir_victim *v)
 	if (!rc)
 		rc = xw_dcache_dirty(&d->cache, place.leaf);
 	if (!rc)
-		take(d, v, &place);
+		remove_found(d, v, &place);
 	return rc;
 }
 
-static int take_from_tree(struct xw_dir *d, struct xw_dir_victim *v)
+static int delete_from_itree(struct xw_dir *d, struct xw_dir_victim *v)
 {
 	const struct xw_dirent e = {
 		.ino = v->ino, .name_len = v->len, .ftype = v->ftype, .name = v->name};
@@ -114,9 +114,9 @@ static int each(struct xw_dir *d, struct xw_dir_victim *v, size_t n,
 	return rc;
 }
 
-/* Delete the entries of a linear directory's leaf that are in v, which is sorted by name. */
-static int take_of_leaf(struct xw_dir *d, uint32_t lblk, struct xw_dir_victim *v, size_t n,
-			size_t *left)
+/* Delete those entries of a linear directory's leaf that are in v, which is sorted by name. */
+static int delete_from_leaf(struct xw_dir *d, uint32_t lblk, struct xw_dir_victim *v, size_t n,
+			    size_t *left)
 {
 	struct xw_dir_place place = {.spot.before = XW_LEAF_NONE};
 	struct xw_dirent e;
@@ -124,29 +124,29 @@ static int take_of_leaf(struct xw_dir *d, uint32_t lblk, struct xw_dir_victim *v
 
 	for (uint32_t off = 0; off < xw_dir_room(d) && *left && !rc; off += e.rec_len) {
 		struct xw_dir_victim key, *hit = NULL;
-		bool goes;
+		bool match;
 
 		xw_dirent_decode(place.leaf->data, xw_dir_room(d), off, &e);
 		key = (struct xw_dir_victim){.name = e.name, .len = e.name_len};
 		if (e.ino)
 			hit = bsearch(&key, v, n, sizeof(*v), by_name);
-		goes = hit && !hit->ino; /* a damaged directory may contain the name twice */
+		match = hit && !hit->ino; /* a damaged directory may contain the name twice */
 		place.spot.at = off;
-		if (goes) {
+		if (match) {
 			rc = xw_dcache_dirty(&d->cache, place.leaf);
 			if (rc)
 				return rc;
-			take(d, hit, &place);
+			remove_found(d, hit, &place);
 			--*left;
 		}
 		/* a deleted entry is merged into the previous one, unless it was the first */
-		if (!goes || place.spot.before == XW_LEAF_NONE)
+		if (!match || place.spot.before == XW_LEAF_NONE)
 			place.spot.before = off;
 	}
 	return rc;
 }
 
-static int take_linear(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
+static int delete_linear(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
 {
 	size_t left = n;
 	int rc = 0;
@@ -155,7 +155,7 @@ static int take_linear(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
 	for (uint32_t b = 0; b < d->now.blocks && left && !rc; b++) {
 		rc = xw_dir_change_begin(d);
 		if (!rc)
-			rc = xw_dir_change_end(d, take_of_leaf(d, b, v, n, &left));
+			rc = xw_dir_change_end(d, delete_from_leaf(d, b, v, n, &left));
 	}
 	return rc || !left ? rc : XW_ERR_NOTFOUND;
 }
@@ -169,11 +169,11 @@ int xw_dir_delete_many(struct xw_dir *d, struct xw_dir_victim *v, size_t n)
 	rc = xw_dir_change_end(d, prepare(d, v, n));
 	if (rc)
 		return rc;
-	rc = d->now.indexed ? each(d, v, n, take_indexed) : take_linear(d, v, n);
+	rc = d->now.indexed ? each(d, v, n, delete_indexed) : delete_linear(d, v, n);
 	if (!rc)
 		qsort(v, n, sizeof(*v), by_ino);
 	if (!rc && d->now.itree)
-		rc = each(d, v, n, take_from_tree);
+		rc = each(d, v, n, delete_from_itree);
 	d->failed |= rc != 0;
 	return rc;
 }
