@@ -17,7 +17,7 @@
 
 /* A value stored in an EA inode. */
 struct xw_encode_ea {
-	struct xw_binode node; /* ino 0: the value is not referenced any more */
+	struct xw_binode node; /* ino 0: the value has no references left */
 	uint64_t refs;
 };
 
@@ -41,15 +41,17 @@ struct xw_encoder {
 
 /* encode.c */
 
-/* Set superblock, checksum seed and directory format; sizes and features must be set. */
+/*
+ * Set checksum seed and directory format from the superblock, whose sizes and features must be set.
+ */
 void xw_encoder_set_super(struct xw_encoder *enc, const struct xw_super *sb);
 /* Set the superblock's reference to journal inode 8, and its backup of the inode's map. */
 void xw_encode_journal_ref(struct xw_super *sb, const struct xw_inode *in);
-/* Initialize the node of a file without a directory: regular, 0600, root. */
+/* Initialize the node of an inode without a name: regular file, 0600, root. */
 void xw_hidden_node(const struct xw_encoder *enc, struct xw_binode *n, uint64_t size,
 		    unsigned flags);
 
-/* where.c */
+/* inode_path.c */
 
 /* The origin of n, for messages: its source, or the image. */
 const char *xw_encode_origin(const struct xw_encoder *enc, const struct xw_binode *n);
@@ -58,10 +60,10 @@ const char *xw_encode_origin(const struct xw_encoder *enc, const struct xw_binod
 const char *xw_encode_path(const struct xw_encoder *enc, const struct xw_binode *n, char *buf,
 			   size_t size);
 
-/* map.c */
+/* map.c: maps of files */
 
-uint64_t xw_map_blocks(const struct xw_encoder *enc,
-		       const struct xw_binode *n); /* map blocks outside the inode */
+/* Number of map blocks that n needs outside of its inode. */
+uint64_t xw_map_blocks(const struct xw_encoder *enc, const struct xw_binode *n);
 /* Block `index` of a map; each one has its own cluster. */
 xw_blk xw_map_block(const struct xw_bmap *map, uint64_t index, uint32_t cluster_bits);
 void xw_map_encode_inode(const struct xw_encoder *enc, const struct xw_binode *n,
@@ -71,14 +73,14 @@ void xw_map_encode_blocks(const struct xw_encoder *enc, const struct xw_binode *
 
 /* itree.c */
 
-/* For n names in the order of arrival, before shaping; NULL: out of memory. */
+/* Collect n names in the order of arrival, before shaping; NULL: out of memory. */
 struct xw_encode_itree *xw_encode_itree_gather(const struct xw_dir_entry *e, uint32_t n);
-/* After shaping: sort the names and plan the nodes. XW_ERR_LIMIT: it would be too deep. */
+/* After shaping: sort the names and plan the nodes. XW_ERR_LIMIT: the tree would be too deep. */
 int xw_encode_itree_plan(const struct xw_encoder *enc, struct xw_encode_itree *t);
 void xw_encode_itree_free(struct xw_encode_itree *t);
 /* Set the location of its nodes; takes ownership of runs. */
 void xw_encode_itree_set_runs(struct xw_encode_itree *t, struct xw_run *runs, size_t n);
-/* 0 where there is none. */
+/* Number of nodes and block of the root; 0: no itree. */
 uint64_t xw_encode_itree_blocks(const struct xw_binode *dir);
 xw_blk xw_encode_itree_root(const struct xw_binode *dir);
 int xw_encode_itree_emit(const struct xw_encoder *enc, const struct xw_binode *dir,
@@ -93,16 +95,16 @@ static inline struct xw_blink *xw_blink_of(const struct xw_dir_entry *e)
 /* inline.c */
 
 /*
- * Bytes of contents that fit n's inode beside its xattrs; -1: none, not even an empty file
+ * Bytes of contents that fit n's inode beside its xattrs; -1: not even an empty file can be inline
  * (feature, inode size, too many xattrs).
  */
 int64_t xw_inline_room(const struct xw_encoder *enc, const struct xw_binode *n);
 /*
- * Do dir's names fit the inode? Then it becomes XW_BN_INLINE and gets its size. Otherwise it is not
- * changed.
+ * Do the directory's names fit the inode? Then the directory becomes XW_BN_INLINE and gets its
+ * size; otherwise nothing changes.
  */
 bool xw_inline_shape(const struct xw_encoder *enc, struct xw_binode *dir);
-/* Encode contents or names into a record that has its other fields and xattrs already. */
+/* Encode contents or names into a record whose other fields and xattrs are encoded already. */
 void xw_inline_encode(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *record,
 		      uint32_t extra_isize);
 
@@ -121,7 +123,7 @@ void xw_attrs_encode_ibody(const struct xw_encoder *enc, const struct xw_binode 
 void xw_attrs_encode_block(const struct xw_encoder *enc, struct xw_share *share,
 			   const struct xw_share_block *s, void *buf);
 int xw_itable_encode(const struct xw_encoder *enc, const struct xw_binode *n, struct xw_inode *in);
-/* i_blocks in blocks, all in whole clusters: contents, map and itree; xattr block and values. */
+/* Blocks in i_blocks, in whole clusters: of contents, map and itree; of xattr block and values. */
 uint64_t xw_itable_held(const struct xw_encoder *enc, const struct xw_binode *n);
 uint64_t xw_itable_held_xattrs(const struct xw_encoder *enc, const struct xw_binode *n);
 /* Encode the whole record, including xattrs and inline data, into zeroed memory; no checksum. */

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Inline data: what is small enough lives in the inode and takes no block. 60 bytes are in i_block,
- * what is left of the record behind the other attributes holds the rest as the value of the
- * attribute system.data, whose entry is there also when the value is empty: by it the kernel
- * knows.
+ * Inline data: small contents are stored in the inode and need no block. The first 60 bytes are in
+ * i_block; the rest is the value of the attribute system.data, in the space after the other
+ * attributes. That attribute exists even if its value is empty, since the kernel recognizes inline
+ * data by it.
  *
- * Other attributes come first: they have their places when this is asked, and a set that leaves no
- * room for the entry (20 bytes) makes the file an ordinary one.
+ * Other attributes have precedence: they are placed first, and an inode in which they leave no room
+ * for the entry of system.data (20 bytes) stores its contents in blocks.
  *
- * What begins like the root of an extent tree is an ordinary file or directory as well: e2fsck(8)
- * takes it for one that lost its flag, and clears it.
+ * Contents that begin like the root of an extent tree are stored in blocks, too: e2fsck(8) would
+ * take them for an extent-mapped file that lost its flag, and clear it.
  *
- * A directory has the number of its parent in the first 4 bytes, then two areas of entries, each
- * tiled to its end by record lengths: 56 bytes, and the value. "." and ".." are not stored.
+ * A directory stores the number of its parent in the first 4 bytes, then two areas of entries, each
+ * tiled to its end by rec_len: the other 56 bytes of i_block, and the value. "." and ".." are not
+ * stored.
  *
- * Source: kernel documentation "ext4 Data Structures", Inline Data; records that Linux 6.18 writes.
+ * Source: kernel documentation "ext4 Data Structures", Inline Data; inodes written by Linux 6.18.
  */
 #include "config.h"
 
@@ -101,7 +102,7 @@ static void put_value(uint8_t *area, size_t size, const void *value, uint32_t le
 
 /* ---- directories ---- */
 
-/* First-fit into the two areas. next: position of the next entry in each. */
+/* First-fit into the two areas. next: position of the next entry in each area. */
 static bool fit(uint32_t next[2], const uint32_t size[2], uint32_t len, unsigned *part)
 {
 	for (*part = 0; *part < 2; ++*part) {

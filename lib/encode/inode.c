@@ -95,7 +95,7 @@ static int encode_links(const struct xw_encoder *enc, const struct xw_binode *n,
 	return 0;
 }
 
-/* In clusters; a cluster shared by several extents counts once. */
+/* Blocks in clusters of n's extents; a cluster shared by several extents counts once. */
 static uint64_t held_by_extents(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
@@ -130,7 +130,7 @@ static void encode_payload(const struct xw_encoder *enc, const struct xw_binode 
 			   struct xw_inode *in)
 {
 	if (n->flags & XW_BN_INLINE) {
-		in->flags |= XW_FL_INLINE_DATA; /* xw_inline_encode() does the rest */
+		in->flags |= XW_FL_INLINE_DATA; /* xw_inline_encode() encodes the contents */
 		return;
 	}
 	switch (n->mode & XW_S_IFMT) {
@@ -141,7 +141,7 @@ static void encode_payload(const struct xw_encoder *enc, const struct xw_binode 
 		}
 		xw_map_encode_inode(enc, n, in);
 		break;
-	case 0: /* the list of bad blocks */
+	case 0: /* the bad blocks inode */
 	case XW_S_IFREG:
 	case XW_S_IFDIR:
 		xw_map_encode_inode(enc, n, in);

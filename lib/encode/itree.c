@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * itrees of the model's directories: planned when the directory is shaped, placed behind its
- * leaves, written from the names in inode order.
+ * itrees of the model's directories: planned when the directory is shaped, placed after its leaves,
+ * and written from the names in inode order.
  *
- * That order is nearly the order of arrival, since inodes are numbered in stream order; it is kept
- * because shaping puts the names themselves into hash order, and because names that arrived one
- * after the other lie in memory one after the other. What planning and writing ask of inodes is
- * kept beside (16 bytes a name), so that neither visits them again.
+ * Inode order is nearly the order of arrival, since inodes are numbered in stream order. The names
+ * are recorded in the order of arrival before shaping sorts them by hash: consecutive names then
+ * also lie next to each other in memory. The inode numbers and hashes that planning and writing
+ * need are copied (16 bytes a name), so that neither accesses the nodes again.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ struct xw_encode_itree {
 	struct name names[]; /* by inode, hash, name */
 };
 
-/* Hashes are known when the directory is shaped. */
+/* The key and name of an entry; hashes are known once the directory is shaped. */
 static struct xw_itree_entry entry_of(const struct name *e)
 {
 	return (struct xw_itree_entry){
@@ -73,7 +73,7 @@ void xw_encode_itree_free(struct xw_encode_itree *t)
 	free(t);
 }
 
-/* Sorting is skipped if the order of arrival is right, which it is without hard links. */
+/* Sorting is skipped if the order of arrival is the inode order, as without hard links. */
 static void sort_names(struct xw_encode_itree *t)
 {
 	xw_ino last = 0;

@@ -128,9 +128,9 @@ static void extent_blocks(const struct xw_encoder *enc, const struct xw_binode *
 /* ---- indirect maps ---- */
 
 /*
- * Visit every mapped logical block range that shares one innermost pointer block, in order. For
- * each pointer block met for the first time its index in the map is the running count: parents come
- * before their children.
+ * Visit the mapped logical block ranges that share one innermost pointer block, in order. The index
+ * of a pointer block in the map is its number in the order of first visits, so parents precede
+ * their children.
  */
 struct ind_walk {
 	uint32_t bs;
@@ -153,10 +153,7 @@ static void ind_point(struct ind_walk *w, unsigned level, const unsigned *path, 
 	}
 }
 
-/*
- * Add the pointer blocks of this path; returns the number of logical blocks that share the
- * innermost one.
- */
+/* Add the pointer blocks of this path. */
 static void ind_enter(struct ind_walk *w, const unsigned *path, unsigned depth)
 {
 	bool fresh = depth != w->depth;

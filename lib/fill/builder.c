@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The builder's frame: set-up, numbering, placing. Numbers are given at the end of the stream, not
- * on arrival, so that entries that a later one replaced leave no hole in the inode tables.
+ * The builder's frame: set-up, numbering, placing. Inodes are numbered at the end of the stream,
+ * not on arrival, so that replaced entries leave no hole in the inode tables.
  */
 #include "config.h"
 
@@ -65,7 +65,7 @@ int xw_build_reserve(struct xw_builder *b)
 	return rc || b->geo.kind != XW_GEO_SIZED ? rc : xw_hidden_reserve(b);
 }
 
-static void keep_number(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
+static void set_number(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
 {
 	n->ino = ino;
 	b->place.by_ino[ino] = n;
@@ -112,29 +112,26 @@ int xw_build_number(struct xw_builder *b)
 	b->place.by_ino = calloc(count + 1, sizeof(*b->place.by_ino));
 	if (!b->place.by_ino)
 		return xw_fail_nomem(b->place.enc.diag, "inode list");
-	keep_number(b, b->root, XW_INO_ROOT);
+	set_number(b, b->root, XW_INO_ROOT);
 	if (lost_found)
-		keep_number(b, b->lost_found, XW_INO_FIRST);
+		set_number(b, b->lost_found, XW_INO_FIRST);
 	if (b->journal.size || b->geo.kind == XW_GEO_STREAM)
 		b->place.by_ino[XW_INO_JOURNAL] = &b->journal;
 	count = xw_hidden_number(b, (xw_ino)first);
 	for (struct xw_binode *n = b->place.enc.first; n; n = n->next) {
 		if (numbered_in_order(b, n))
-			keep_number(b, n, (xw_ino)++count);
+			set_number(b, n, (xw_ino)++count);
 		b->place.counts.xattr_in_inode +=
 			!(n->flags & XW_BN_DEAD) && n->xattrs && n->xattrs->ibody_len;
 	}
 	for (uint32_t i = 0; i < b->place.enc.n_ea; i++) {
 		if (b->place.enc.ea[i].refs)
-			keep_number(b, &b->place.enc.ea[i].node, (xw_ino)++count);
+			set_number(b, &b->place.enc.ea[i].node, (xw_ino)++count);
 	}
 	return 0;
 }
 
-/*
- * Where metadata starts: a gap that the data left when it is large enough to matter, else behind
- * the data.
- */
+/* Metadata starts in a gap in the data that is large enough to matter, otherwise after the data. */
 static void rewind_stream(struct xw_builder *b)
 {
 	uint64_t per = b->geo.blocks_per_group;
@@ -142,7 +139,7 @@ static void rewind_stream(struct xw_builder *b)
 	xw_blk pos;
 
 	if (b->place.stream.end <= b->geo.first_data_block)
-		return; /* no data at all: the stream stands at its beginning anyway */
+		return; /* no data: the stream is at its start */
 	last = (uint32_t)((b->place.stream.end - b->geo.first_data_block) / per);
 	for (uint32_t g = 0; g < last; g++) {
 		struct xw_group_summary sum;

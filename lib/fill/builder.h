@@ -4,13 +4,13 @@
  * this order.
  *
  *   xw_build_number   live inodes get numbers in stream order
- *   xw_build_place    symlink blocks, directories, xattr blocks, EA values and map blocks get
- *                     space behind the data
- *   xw_build_close    SIZE left out: the geometry of the tail is settled (else only inodes)
+ *   xw_build_place    symlink blocks, directories, xattr blocks, EA values and map blocks are
+ *                     allocated after the data
+ *   xw_build_close    SIZE left out: the final geometry is computed (otherwise only inodes)
  *   xw_build_sweep    all of that metadata is encoded and written once, sorted by block
  *   xw_build_finish   descriptors, backups, flush, then the primary superblock
  *
- * Until xw_build_finish has written the superblock the target holds no filesystem.
+ * Until xw_build_finish has written the superblock, the target contains no filesystem.
  */
 #ifndef XW_FILL_BUILDER_H
 #define XW_FILL_BUILDER_H
@@ -34,14 +34,15 @@ enum xw_build_item_kind {
 
 struct xw_builder {
 	/*
-	 * The caller owns its out, pool, share, intern, diag, sources and space; after
-	 * xw_build_close() `space` may be another one: free both. `stream` is the end of the data.
+	 * The caller owns out, pool, share, intern, diag, sources and space of the placer.
+	 * xw_build_close() may replace `space`: free the new one as well. `stream` is the end of
+	 * the data.
 	 */
 	struct xw_placer place;
 	/* set by the caller, who owns them unless noted */
 	struct xw_dev *dev;
 	const struct xw_mkfs_params *params;
-	struct xw_binode *root; /* place.enc.first: it is the first of all inodes */
+	struct xw_binode *root; /* equals place.enc.first */
 	struct xw_binode *lost_found; /* inode 11; dead if a source replaced it */
 	bool supers_only; /* see xw_build_supers */
 
@@ -54,7 +55,7 @@ struct xw_builder {
 	uint32_t *block_csum, *inode_csum; /* [groups] bitmap checksums, set by the sweep */
 };
 
-/* Superblock, seeds, directory format from params and geometry. Call once space exists. */
+/* Set superblock, seeds and directory format from params and geometry. Called once space exists. */
 int xw_build_init(struct xw_builder *b);
 /* SIZE known: allocate the blocks of journal and resize inode before any data. */
 int xw_build_reserve(struct xw_builder *b);
@@ -64,21 +65,21 @@ int xw_build_close(struct xw_builder *b);
 int xw_build_sweep(struct xw_builder *b);
 int xw_build_finish(struct xw_builder *b);
 /*
- * Instead of all steps: only descriptors and superblocks, those of an empty filesystem. No group is
- * uninitialized, and the state records errors.
+ * Replaces all steps: write only the descriptors and superblocks of an empty filesystem. No group
+ * is uninitialized, and the state is marked as having errors.
  */
 int xw_build_supers(struct xw_builder *b);
 void xw_build_free(struct xw_builder *b);
 
 /* ---- internal to the builder ---- */
 
-/* Does what was never written read as zeros? */
+/* Do unwritten blocks read as zeros? */
 static inline bool xw_build_on_zeros(const struct xw_builder *b)
 {
 	return b->dev->fresh || b->params->prezeroed;
 }
 
-/* XW_ERR_NOSPC with the missing amount, if anything is missing. */
+/* XW_ERR_NOSPC with the missing amount, if place.missing is not 0. */
 int xw_build_check_room(struct xw_builder *b);
 
 /* itable.c */
@@ -87,18 +88,18 @@ int xw_itable_write(struct xw_builder *b, uint32_t group);
 /* special.c: journal and resize inode */
 int xw_special_items(struct xw_builder *b);
 void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in);
-/* Allocate the journal from -J location= on, wrapping around. */
+/* Allocate the journal from -J location= on, wrapping around at the end of the filesystem. */
 int xw_journal_alloc_at(struct xw_builder *b);
 /*
  * Write the primary's reserved descriptor blocks, then the double-indirect block: they follow the
- * descriptors on the device, so they are written together.
+ * descriptors on the device, and are written together with them.
  */
 int xw_resize_write(struct xw_builder *b);
 
 /* tail.c: SIZE not given */
-/* The data has ended: reserves not needed for inodes become gaps that metadata may fill. */
+/* At the end of the data: reserves not needed for inodes become gaps that metadata may fill. */
 int xw_tail_release_reserves(struct xw_builder *b);
-/* Everything except the tail is placed: convert the STREAM to a TAIL. */
+/* When everything but the tail is placed: convert the STREAM geometry to a TAIL geometry. */
 int xw_tail_plan(struct xw_builder *b);
 
 /* groups.c */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * From placed model to filesystem: close the geometry, sweep, descriptors, superblock.
+ * The last steps of a build: final geometry, sweep, descriptors, superblock.
  *
  * The order of writes is essential. Everything but the first 1,024 bytes of the filesystem is
  * written and flushed before the primary superblock: an interrupted build leaves no filesystem
@@ -97,7 +97,7 @@ static void encode_super(struct xw_builder *b, uint32_t group, uint8_t *buf)
 	xw_super_encode(&sb, buf);
 }
 
-/* Write a superblock copy and what follows it, if anything, in one request. */
+/* Write a superblock copy and the descriptors after it, if any, in one request. */
 static int write_head(struct xw_builder *b, uint32_t group, const uint8_t *desc, size_t bytes)
 {
 	uint32_t bs = b->geo.block_size;
@@ -110,7 +110,7 @@ static int write_head(struct xw_builder *b, uint32_t group, const uint8_t *desc,
 		return 0; /* no backup in this group */
 	if (!p.has_super)
 		return bytes ? xw_place_write(&b->place, p.start, desc, bytes) : 0;
-	if (!group) /* the primary is the very last write */
+	if (!group) /* the primary superblock is written last */
 		return xw_place_write(&b->place, xw_geo_super_at(&b->geo, 0) + 1, desc, bytes);
 	buf = calloc(1, bs);
 	if (!buf)
@@ -235,7 +235,7 @@ int xw_build_finish(struct xw_builder *b)
 								    : write_descriptors(b);
 	if (!rc)
 		rc = xw_batch_drain(b->place.out->batch);
-	/* Only extended: after a filesystem inside a disk image there may be other data. */
+	/* Never truncated: after a filesystem inside a disk image there may be other data. */
 	if (!rc && !b->dev->is_block && b->dev->size < bytes)
 		rc = xw_dev_set_size(b->dev, bytes);
 	if (!rc)
@@ -257,6 +257,6 @@ int xw_build_supers(struct xw_builder *b)
 	if (!b->block_csum || !b->inode_csum || !b->place.by_ino ||
 	    xw_ispace_new(b->geo.groups, b->geo.inodes_per_group, NULL, NULL, &b->inodes))
 		return xw_fail_nomem(b->place.enc.diag, "group descriptors");
-	(void)xw_hidden_number(b, XW_INO_FIRST); /* the superblock refers to them */
+	(void)xw_hidden_number(b, XW_INO_FIRST); /* the superblock refers to the hidden inodes */
 	return xw_build_finish(b);
 }

@@ -16,8 +16,8 @@ static bool has_group_csum(const struct xw_builder *b)
 }
 
 /*
- * The blocks that the group's own head, bitmaps and table take, which is all that a reader infers
- * from BLOCK_UNINIT.
+ * Are the only blocks in use the group's own superblock, descriptors, bitmaps and table? Readers
+ * infer just these from BLOCK_UNINIT.
  */
 static bool only_own(const struct xw_builder *b, const struct xw_group_place *p, uint32_t free)
 {
@@ -28,9 +28,7 @@ static bool only_own(const struct xw_builder *b, const struct xw_group_place *p,
 	n += p->inode_bitmap >= p->start && p->inode_bitmap < end;
 	if (p->inode_table >= p->start && p->inode_table < end)
 		n += (uint32_t)XW_MIN(b->geo.itable_blocks, end - p->inode_table);
-	/*
-	 * which blocks share a cluster is left to tools that count; an empty group is unambiguous
-	 */
+	/* How many clusters n blocks use depends on which blocks share one; zero is unambiguous. */
 	if (b->geo.cluster_bits && n)
 		return false;
 	return free == (p->blocks - n) >> b->geo.cluster_bits;
@@ -45,7 +43,7 @@ bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group)
 	    xw_space_group_touched(b->place.space, group))
 		return false;
 	xw_geo_group(&b->geo, group, &p);
-	if (p.has_super) /* resize2fs would take its reserved descriptor blocks for free */
+	if (p.has_super) /* resize2fs would consider its reserved descriptor blocks free */
 		return false;
 	xw_space_group(b->place.space, group, &sum);
 	return only_own(b, &p, sum.free);

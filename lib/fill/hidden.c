@@ -2,7 +2,7 @@
 /*
  * Hidden inodes: their numbers and blocks, the orphan file, the MMP block.
  *
- * Numbers are those of mke2fs: user and group quota have 3 and 4, the project quota and then the
+ * Numbers are those of mke2fs: user and group quota have 3 and 4; the project quota, then the
  * orphan file follow lost+found.
  */
 #include "config.h"
@@ -65,7 +65,7 @@ xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last)
 
 /* ---- bad blocks ---- */
 
-/* Except those in the head of a backup, which are never allocated anyway. */
+/* Claim a bad block, except in a superblock backup or its descriptors, which are in use already. */
 static int claim_bad(struct xw_builder *b, xw_blk blk)
 {
 	uint32_t group = (uint32_t)((blk - b->geo.first_data_block) / b->geo.blocks_per_group);
@@ -75,7 +75,7 @@ static int claim_bad(struct xw_builder *b, xw_blk blk)
 	return blk < p.start + p.head ? 0 : xw_space_claim(b->place.space, blk, 1);
 }
 
-/* One list of blocks without type or name; its map consists of pointers with any features. */
+/* The bad blocks inode has no type and no name; its map is an indirect one with any features. */
 int xw_bad_reserve(struct xw_builder *b)
 {
 	struct xw_binode *n = &b->hidden.bad;
@@ -166,7 +166,7 @@ void xw_orphan_drop(struct xw_builder *b)
 	n->ino = 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all hidden inodes ---- */
 
 int xw_hidden_reserve(struct xw_builder *b)
 {

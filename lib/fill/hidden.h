@@ -12,7 +12,7 @@ struct xw_builder;
 
 struct xw_hidden {
 	struct xw_quota_file quota[XW_QUOTA_TYPES];
-	struct xw_binode orphan; /* ino 0: not made */
+	struct xw_binode orphan; /* ino 0: there is none */
 	struct xw_binode bad; /* inode 1: n_ext 0 = no bad blocks */
 	xw_blk mmp_block; /* 0 = none */
 };
@@ -20,8 +20,8 @@ struct xw_hidden {
 /* hidden.c */
 void xw_hidden_free(struct xw_builder *b);
 /*
- * The number of inodes after lost+found; assigns their numbers from `last` + 1 on and returns the
- * last one.
+ * The number of inodes that follow lost+found; _number assigns them numbers from `last` + 1 on and
+ * returns the last one.
  */
 uint32_t xw_hidden_count(const struct xw_builder *b);
 xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last);
@@ -29,13 +29,16 @@ xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last);
 int xw_bad_reserve(struct xw_builder *b);
 /* SIZE known: allocate blocks for objects whose size does not depend on the contents. */
 int xw_hidden_reserve(struct xw_builder *b);
-/* Allocate blocks for the others, when everything in the tree is placed: usage includes them. */
+/*
+ * When everything in the tree is placed: allocate blocks for the other objects, whose size depends
+ * on it.
+ */
 int xw_hidden_place(struct xw_builder *b);
 int xw_hidden_items(struct xw_builder *b);
 void xw_hidden_super(struct xw_builder *b);
 /*
- * Allocate an orphan file of that many blocks, 0 = none; `mark` records the state before, which
- * unplacing restores. SIZE not given: the size of the file is known last of all.
+ * Allocate an orphan file of that many blocks, 0 = none. `mark` records the state before, which
+ * xw_orphan_unplace() restores: without SIZE, the size of the file is known last.
  */
 struct xw_hidden_mark {
 	struct xw_stream stream;
@@ -44,7 +47,7 @@ struct xw_hidden_mark {
 };
 int xw_orphan_place(struct xw_builder *b, uint64_t blocks, struct xw_hidden_mark *mark);
 int xw_orphan_unplace(struct xw_builder *b, const struct xw_hidden_mark *mark);
-/* If it has a number, that stays unused. */
+/* Drop the orphan file. Its inode number, if assigned, stays unused. */
 void xw_orphan_drop(struct xw_builder *b);
 
 #endif

@@ -18,7 +18,7 @@ static int encode_at(struct xw_builder *b, xw_ino ino, uint8_t *buf)
 		if (rc)
 			return rc;
 	} else if (ino >= XW_INO_FIRST) {
-		return 0; /* never used: stays zero, including the checksum */
+		return 0; /* an unused record stays zero, including its checksum */
 	}
 	xw_inode_set_csum(buf, &b->place.enc.sb, b->place.enc.csum_seed, ino);
 	return 0;
@@ -50,8 +50,8 @@ int xw_itable_write(struct xw_builder *b, uint32_t group)
 			return rc;
 	}
 	/*
-	 * The unused rest reads as zeros. In a new file it is a hole already, unless writing zeros
-	 * is cheaper than a seek.
+	 * The unused rest of a table reads as zeros. In a new file the rest is a hole already,
+	 * unless writing zeros is cheaper than a seek.
 	 */
 	if (xw_build_on_zeros(b) && b->geo.kind != XW_GEO_TAIL)
 		return 0;

@@ -3,9 +3,9 @@
  * External journals.
  *
  * The superblock is at the same place as any ext4 superblock; the journal starts with the following
- * block, and s_first and s_maxlen count from the start of the device. The format has room for a
- * list of up to 48 users, but neither Linux nor e2fsck accepts a journal with two: attaching
- * replaces the user.
+ * block, and s_first and s_maxlen count from the start of the device. The format can list up to 48
+ * filesystems, but neither Linux nor e2fsck accepts a journal with two: attaching replaces the
+ * user.
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * External journals: a separate device (feature journal_dev) whose superblock has little more than
- * a UUID, followed by the journal superblock, which names the filesystem that uses it.
+ * External journals: a separate device (feature journal_dev) whose superblock contains little more
+ * than a UUID, followed by the journal superblock, which lists the filesystem that uses the
+ * journal.
  */
 #ifndef XW_FILL_JDEV_H
 #define XW_FILL_JDEV_H
@@ -11,7 +12,9 @@
 #include "disk/super.h"
 #include "plan/params.h"
 
-/* Create one of p->size_bytes on dev; *sb is the written superblock, which is written last. */
+/*
+ * Create an external journal of p->size_bytes on dev; *sb is its superblock, which is written last.
+ */
 int xw_jdev_make(struct xw_dev *dev, const struct xw_mkfs_params *p, struct xw_diag *diag,
 		 struct xw_super *sb);
 
@@ -23,17 +26,17 @@ struct xw_jdev {
 };
 
 /*
- * Read both superblocks of j->dev. XW_ERR_USAGE with a message if it is not an external journal, or
- * a damaged one.
+ * Read both superblocks of j->dev. XW_ERR_USAGE with a message if the device is not an external
+ * journal, or a damaged one.
  */
 int xw_jdev_read(struct xw_jdev *j, struct xw_diag *diag);
 /*
- * May filesystem `uuid` use it? XW_ERR_EXISTS if another filesystem does or its log is not empty;
- * not with `force`.
+ * May filesystem `uuid` use this journal? XW_ERR_EXISTS if another filesystem uses it or its log is
+ * not empty; `force`: never.
  */
 int xw_jdev_check(const struct xw_jdev *j, const uint8_t uuid[16], bool force,
 		  struct xw_diag *diag);
-/* Make filesystem `uuid` its only user, with an empty log; writes and flushes. */
+/* Make filesystem `uuid` the only user of the journal, with an empty log; writes and flushes. */
 int xw_jdev_attach(struct xw_jdev *j, const uint8_t uuid[16]);
 
 #endif

@@ -16,7 +16,7 @@
 #include "disk/indirect.h"
 #include "disk/jsb.h"
 
-/* The run of free blocks at or after *at; around: the search has wrapped around already. */
+/* Claim the free run at or after `at`. *around: the search has wrapped around already. */
 static int next_run(struct xw_builder *b, xw_blk at, bool *around, uint64_t most,
 		    struct xw_run *out)
 {
@@ -85,14 +85,14 @@ void xw_resize_encode(const struct xw_builder *b, struct xw_inode *in)
 				    << b->geo.cluster_bits);
 }
 
-/* index 0: the double-indirect block; 1..reserved_gdt: the primary's reserved blocks. */
+/* index 0: the double-indirect block; 1 .. reserved_gdt: the primary's reserved blocks. */
 static int write_resize_block(struct xw_builder *b, uint64_t index)
 {
 	uint32_t bs = b->geo.block_size, apb = xw_indirect_per_block(bs);
 	/*
 	 * Other tools expect every copy at the position in its group that the primary has in group
-	 * 0, even after a boot block: with bigalloc and blocks of 1 KiB, one block too far in all
-	 * groups but the first.
+	 * 0, even after a boot block: with bigalloc and blocks of 1 KiB, that is one block too far
+	 * in all other groups.
 	 */
 	const uint64_t in = xw_geo_super_at(&b->geo, 0) - b->geo.first_data_block + 1;
 	uint64_t first = b->geo.desc_blocks, slot = 0;

@@ -2,12 +2,12 @@
 /*
  * SIZE not given: converts from the geometry used for streaming to the final one.
  *
- * Both define for every block whether it is metadata with a fixed place. So the conversion is the
- * difference of two bitmaps per group, whatever the cause: unneeded descriptor room, reserves that
- * shrink or move, tables after the data. The allocator contains the fixed metadata of the old
- * geometry plus what was allocated; afterwards, that of the new one plus the same. The orphan file
- * is allocated last, since its size depends on that of the filesystem. With bigalloc bits are
- * clusters.
+ * For every block, a geometry tells whether it is metadata at a fixed place. So the conversion is
+ * the difference of two bitmaps per group, whatever the cause: unneeded descriptor blocks, reserves
+ * that shrink or move, tables after the data. The allocator contains the fixed metadata of the old
+ * geometry plus all allocated blocks; afterwards, that of the new geometry plus the same blocks.
+ * The orphan file is allocated last, since its size depends on that of the filesystem. With
+ * bigalloc, bits are clusters.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@ static bool bit(const uint8_t *bits, uint32_t i)
 	return bits[i / 8] >> i % 8 & 1;
 }
 
-/* First block >= i of the group, below n, in which the two differ. */
+/* First block >= i of the group, below n, in which the two bitmaps differ. */
 static uint32_t next_change(const uint8_t *was, const uint8_t *is, uint32_t i, uint32_t n)
 {
 	while (i < n && bit(was, i) == bit(is, i))
@@ -34,10 +34,10 @@ static int change(struct xw_space *s, bool claim, xw_blk start, uint64_t len)
 }
 
 /*
- * Release and claim the difference between the geometries of one group. was, is: room for two
- * bitmaps.
+ * Release and claim the difference between the two geometries of one group. was, is: buffers for a
+ * bitmap each.
  */
-static int settle_group(struct xw_builder *b, const struct xw_geo *old, uint32_t group,
+static int update_group(struct xw_builder *b, const struct xw_geo *old, uint32_t group,
 			uint8_t *was, uint8_t *is)
 {
 	const uint32_t bits = b->geo.cluster_bits;
@@ -66,7 +66,7 @@ static int settle_group(struct xw_builder *b, const struct xw_geo *old, uint32_t
 }
 
 /* b->geo is the new geometry; the first `groups` groups may differ from the old one. */
-static int settle_groups(struct xw_builder *b, const struct xw_geo *old, uint32_t groups)
+static int update_groups(struct xw_builder *b, const struct xw_geo *old, uint32_t groups)
 {
 	size_t bytes = b->geo.blocks_per_group / 8;
 	uint8_t *bits = malloc(2 * bytes);
@@ -75,7 +75,7 @@ static int settle_groups(struct xw_builder *b, const struct xw_geo *old, uint32_
 	if (!bits)
 		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
 	for (uint32_t g = 0; g < groups && !rc; g++)
-		rc = settle_group(b, old, g, bits, bits + bytes);
+		rc = update_group(b, old, g, bits, bits + bytes);
 	free(bits);
 	return rc;
 }
@@ -153,10 +153,10 @@ int xw_tail_release_reserves(struct xw_builder *b)
 	b->geo = shrunk;
 	b->place.gap = b->geo.first_data_block;
 	b->place.gaps_end = req.used_end;
-	return settle_groups(b, &old, shrunk.shrunk_groups);
+	return update_groups(b, &old, shrunk.shrunk_groups);
 }
 
-/* Its runs, followed by those of the blocks that map them. */
+/* Copy the journal's runs from the tail, followed by those of its map blocks. */
 static int journal_from_tail(struct xw_builder *b)
 {
 	struct xw_geo *geo = &b->geo;
@@ -188,8 +188,8 @@ static int journal_from_tail(struct xw_builder *b)
 }
 
 /*
- * The size of the orphan file depends on that of the filesystem. It is placed with its minimum
- * size, and then with the size that the resulting layout requires, until that does not grow.
+ * The size of the orphan file depends on that of the filesystem. It is placed with the minimum size
+ * first, then with the size that the resulting layout requires, until the size no longer grows.
  * Without a journal there is no orphan file.
  */
 static int plan_tail(struct xw_builder *b, struct xw_geo *tail)
@@ -235,8 +235,8 @@ static int geo_bitmap(void *arg, uint32_t group, uint8_t *bits)
 	return 0;
 }
 
-/* The blocks allocated in the first group of the old geometry, which are all. */
-static int claim_taken(struct xw_builder *b, const struct xw_geo *old, struct xw_space *from)
+/* Claim in the new allocator what is allocated in the only group of the old geometry. */
+static int claim_allocated(struct xw_builder *b, const struct xw_geo *old, struct xw_space *from)
 {
 	const size_t bytes = old->blocks_per_group / 8;
 	uint8_t *bits = malloc(2 * bytes), *fixed = bits + bytes;
@@ -248,13 +248,13 @@ static int claim_taken(struct xw_builder *b, const struct xw_geo *old, struct xw
 	xw_geo_group_bitmap(old, 0, fixed);
 	rc = xw_space_group_bitmap(from, 0, bits);
 	for (i = 0; i < old->blocks_per_group && !rc; i = end) {
-		const bool taken = bit(bits, i) && !bit(fixed, i);
+		const bool allocated = bit(bits, i) && !bit(fixed, i);
 
-		for (end = i + 1;
-		     end < old->blocks_per_group && (bit(bits, end) && !bit(fixed, end)) == taken;
+		for (end = i + 1; end < old->blocks_per_group &&
+				  (bit(bits, end) && !bit(fixed, end)) == allocated;
 		     end++)
 			;
-		if (taken)
+		if (allocated)
 			rc = xw_space_claim(b->place.space, old->first_data_block + (xw_blk)i,
 					    end - i);
 	}
@@ -262,8 +262,8 @@ static int claim_taken(struct xw_builder *b, const struct xw_geo *old, struct xw
 	return rc;
 }
 
-/* Groups of another size (xw_geo_tail): restart the allocator with them. */
-static int settle_sizes(struct xw_builder *b, const struct xw_geo *old)
+/* The number of blocks per group changes (xw_geo_tail): restart the allocator. */
+static int restart_space(struct xw_builder *b, const struct xw_geo *old)
 {
 	const struct xw_space_params p = {
 		.blocks = b->geo.blocks,
@@ -286,7 +286,7 @@ static int settle_sizes(struct xw_builder *b, const struct xw_geo *old)
 	if (rc)
 		return rc;
 	b->place.space = to;
-	return claim_taken(b, old, from);
+	return claim_allocated(b, old, from);
 }
 
 int xw_tail_plan(struct xw_builder *b)
@@ -300,11 +300,11 @@ int xw_tail_plan(struct xw_builder *b)
 		xw_orphan_drop(b);
 	b->geo = tail;
 	if (b->geo.blocks_per_group != old.blocks_per_group)
-		rc = settle_sizes(b, &old);
+		rc = restart_space(b, &old);
 	else
 		rc = xw_space_truncate(b->place.space, b->geo.blocks);
 	if (!rc && b->geo.blocks_per_group == old.blocks_per_group)
-		rc = settle_groups(b, &old, b->geo.groups);
+		rc = update_groups(b, &old, b->geo.groups);
 	if (!rc)
 		rc = claim_runs(b, b->geo.journal_runs, b->geo.n_journal_runs);
 	if (!rc)

@@ -34,7 +34,7 @@ static xw_ino count_ref(void *arg, xw_ino id)
 	return id;
 }
 
-/* Count the references to each value; referenced ones get numbers. */
+/* Count the references to each value; values with references get inode numbers. */
 int xw_attrs_count_ea(struct xw_placer *p)
 {
 	uint8_t *buf;
@@ -92,7 +92,7 @@ int xw_attrs_place(struct xw_placer *p)
 		struct xw_run *runs;
 		size_t n;
 
-		if (!s->refcount || s->blk) /* unreferenced, or existing already */
+		if (!s->refcount || s->blk) /* unreferenced, or a block of the existing image */
 			continue;
 		rc = xw_place_alloc(p, 1, &runs, &n);
 		if (!rc && n) {

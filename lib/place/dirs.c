@@ -35,8 +35,8 @@ static struct xw_dir_entry *gather(const struct xw_binode *dir)
 	return e;
 }
 
-/* Arrange the name records in the order of `e`. */
-static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t n)
+/* Sort the name records into the order of `e`. */
+static void store_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t n)
 {
 	struct xw_blink **tail = &dir->first;
 
@@ -51,7 +51,7 @@ static void keep_order(struct xw_bdir *dir, const struct xw_dir_entry *e, size_t
 	*tail = NULL;
 }
 
-/* Still in the order of arrival, which is nearly that of the itree. */
+/* Collect the names of the itree in the order of arrival, which is nearly inode order. */
 static int gather_itree(const struct xw_placer *p, struct xw_binode *dir,
 			const struct xw_dir_entry *e)
 {
@@ -63,7 +63,7 @@ static int gather_itree(const struct xw_placer *p, struct xw_binode *dir,
 	return dir->dir->itree ? 0 : XW_ERR_NOMEM;
 }
 
-/* A directory that cannot have an itree is built without one. */
+/* Plan the itree; a directory that cannot have one is built without it. */
 static int plan_itree(const struct xw_placer *p, struct xw_bdir *d)
 {
 	int rc = d->shape.itree ? xw_encode_itree_plan(&p->enc, d->itree) : XW_ERR_LIMIT;
@@ -90,7 +90,7 @@ static int shape(const struct xw_placer *p, struct xw_binode *dir)
 	if (!rc)
 		rc = xw_dir_shape(&p->enc.dirfmt, e, d->entries, d->min_blocks, &d->shape);
 	if (!rc)
-		keep_order(d, e, d->entries);
+		store_order(d, e, d->entries);
 	if (!rc)
 		d->growth = xw_dir_growth(&p->enc.dirfmt, &d->shape, e, d->entries);
 	free(e);
@@ -107,7 +107,7 @@ static struct xw_binode *dir_at(const struct xw_placer *p, size_t ino)
 	return n && xw_binode_is(n, XW_S_IFDIR) ? n : NULL;
 }
 
-/* Hashing and sorting names is worth parallelizing: each directory accesses only its own data. */
+/* Hashing and sorting names is worth parallelizing; each directory accesses only its own data. */
 static int shape_at(void *arg, size_t ino)
 {
 	const struct xw_placer *p = arg;
@@ -117,7 +117,7 @@ static int shape_at(void *arg, size_t ino)
 }
 
 /*
- * Find the directory that could not be shaped: no other thread runs any more, so the model can be
+ * Report the directory that could not be shaped. The other threads have ended, so the model can be
  * walked.
  */
 static int report_shape(struct xw_placer *p)
@@ -141,7 +141,7 @@ static int report_shape(struct xw_placer *p)
 	return xw_fail_nomem(p->enc.diag, "directory");
 }
 
-/* Its own blocks, and those of its map. */
+/* The maximum growth of the directory by one more name: its own blocks, and those of its map. */
 static uint32_t growth(const struct xw_placer *p, const struct xw_binode *dir)
 {
 	uint32_t n = dir->dir->growth;
@@ -179,7 +179,7 @@ int xw_dirs_place(struct xw_placer *p)
 			continue;
 		p->counts.directories++;
 		if (dir->flags & XW_BN_INLINE) {
-			p->counts.growth++; /* it moves to a block when its inode is full */
+			p->counts.growth++; /* inline names move to a block if the inode is full */
 			continue;
 		}
 		rc = xw_place_alloc_node(p, dir, dir->dir->shape.blocks);

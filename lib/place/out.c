@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Gap filling. Only above `high` is a gap certainly unused: below it, blocks between two metadata
- * writes may be file data.
+ * Gap filling. Only a gap above `high` is certainly unused: below it, blocks between two metadata
+ * writes may contain file data.
  */
 #include "config.h"
 

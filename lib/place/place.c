@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE_BYTES (10u << 20) /* from here on missing space is reported in MiB */
+#define LARGE_BYTES (10u << 20) /* from this size on, missing space is reported in MiB */
 
 void xw_placer_free(struct xw_placer *p)
 {
@@ -42,8 +42,9 @@ int xw_place_write(struct xw_placer *p, xw_blk blk, const void *buf, size_t len)
 }
 
 /*
- * The first gap that can hold len blocks: 1, 0 when none can, or an error. A gap is abandoned if it
- * cannot hold a request and little of it is left, so that related blocks stay together.
+ * Allocate in the first gap that can hold len blocks. Returns 1, 0 if there is none, or an error.
+ * The first gap is abandoned if it cannot hold a request and little of it is left, so that related
+ * blocks stay together.
  */
 static int alloc_in_gap(struct xw_placer *p, uint64_t len, struct xw_run *run)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placement of a model's metadata: space for it, a list of its items, and one pass that writes the
- * list in block order. A new filesystem (lib/fill) and a change to an existing image (lib/edit)
- * place their directories, attributes and maps in the same way.
+ * Placement of a model's metadata: allocates space, lists the items, and writes them in one pass in
+ * block order. A new filesystem (lib/fill) and a change to an existing image (lib/edit) place their
+ * directories, attributes and maps in the same way.
  */
 #ifndef XW_PLACE_PLACE_H
 #define XW_PLACE_PLACE_H
@@ -21,7 +21,7 @@ enum xw_item_kind {
 	XW_ITEM_XATTR,
 	XW_ITEM_EA_VALUE,
 	XW_ITEM_MAP,
-	XW_ITEM_OTHER, /* from here on kinds of lib/fill */
+	XW_ITEM_OTHER, /* lib/fill defines further kinds */
 };
 
 /* One item of the sweep: its place and the object that it encodes. */
@@ -34,7 +34,7 @@ struct xw_item {
 struct xw_place_counts {
 	uint64_t directories, directory_blocks, indexed_dirs, xattr_blocks, xattr_refs, ea_inodes;
 	uint64_t xattr_in_inode;
-	uint64_t growth; /* blocks that one more name in every directory may take */
+	uint64_t growth; /* maximum blocks needed for one more name in every directory */
 	uint64_t itrees, itree_blocks;
 };
 
@@ -46,13 +46,13 @@ struct xw_placer {
 	struct xw_space *space;
 	struct xw_share *share;
 	struct xw_xintern *intern;
-	/* An existing image: no stream, the allocator finds space from the goal on. */
+	/* An existing image: there is no stream, and the allocator searches from the goal. */
 	bool existing;
 	xw_blk goal;
-	struct xw_stream stream; /* a new one: end of the data */
-	/* no flex_bg, SIZE not given: metadata fills the gaps in this range */
+	struct xw_stream stream; /* new filesystem: end of the data */
+	/* No flex_bg, no SIZE: metadata fills the gaps in this range. */
 	xw_blk gap, gaps_end;
-	uint64_t missing; /* blocks that did not fit; > 0: nothing is written any more */
+	uint64_t missing; /* blocks that could not be allocated; > 0, nothing more is written */
 
 	/* owned; free with xw_placer_free() */
 	struct xw_binode **by_ino; /* [1 .. last_ino] */
@@ -68,15 +68,15 @@ struct xw_placer {
 
 void xw_placer_free(struct xw_placer *p);
 /*
- * Allocate `len` metadata blocks after those placed before; *runs is malloc'd. If the image is
+ * Allocate `len` metadata blocks after those allocated before; *runs is malloc'd. If the image is
  * full: adds to p->missing, *n = 0, returns 0.
  */
 int xw_place_alloc(struct xw_placer *p, uint64_t len, struct xw_run **runs, size_t *n);
-/* The same as the extents of n, logical blocks from 0, with its map blocks. */
+/* Allocate `len` blocks as the extents of n, from logical block 0 on, and its map blocks. */
 int xw_place_alloc_node(struct xw_placer *p, struct xw_binode *n, uint64_t len);
 /* Set the extents of n to the runs, logical blocks from 0. */
 int xw_binode_set_runs(struct xw_binode *n, const struct xw_run *runs, size_t n_runs);
-/* Forget extents and map of an inode that is not in the tree; the blocks stay allocated. */
+/* Free extents and map of an inode that is not in the tree; its blocks stay allocated. */
 void xw_binode_free_map(struct xw_binode *n);
 /* Allocate blocks for the map of n, if the inode cannot hold all of it. */
 int xw_place_map(struct xw_placer *p, struct xw_binode *n);
@@ -85,14 +85,14 @@ int xw_place_symlink(struct xw_placer *p, struct xw_binode *n);
 int xw_place_item(struct xw_placer *p, unsigned kind, xw_blk blk, uint64_t ref);
 int xw_place_write(struct xw_placer *p, xw_blk blk, const void *buf, size_t len);
 int xw_map_write(struct xw_placer *p, const struct xw_binode *n);
-/* Sort the items by block; write one of them, of a kind below XW_ITEM_OTHER; or all. */
+/* Sort the items by block; write one item of a kind below XW_ITEM_OTHER; write all. */
 void xw_place_sort(struct xw_placer *p);
 int xw_place_write_item(struct xw_placer *p, const struct xw_item *it);
 int xw_place_write_items(struct xw_placer *p);
-/* XW_ERR_NOSPC with the missing amount in an existing image, if anything is missing. */
+/* XW_ERR_NOSPC, with the missing amount in an existing image, if p->missing is not 0. */
 int xw_place_check_room(const struct xw_placer *p);
 #define XW_PLACE_ROOM_MAX 32u
-/* The missing amount, in KiB or MiB. */
+/* Format the missing amount in KiB or MiB. */
 const char *xw_place_missing(const struct xw_placer *p, char *buf, size_t size);
 
 /* dirs.c */
@@ -106,9 +106,7 @@ int xw_itree_write(struct xw_placer *p, const struct xw_binode *dir);
 
 /* attrs.c: xattr blocks and EA inodes */
 
-/*
- * Count the references to each value; the code that numbers inodes numbers those with references.
- */
+/* Count the references to each value; the caller numbers the values that have some. */
 int xw_attrs_count_ea(struct xw_placer *p);
 int xw_attrs_place(struct xw_placer *p);
 int xw_attrs_write_block(struct xw_placer *p, size_t index);
@@ -128,10 +126,10 @@ int xw_quota_write(struct xw_placer *p, enum xw_quota_type type, const struct xw
 
 /* special.c */
 
-/* Write an empty log to n's blocks; with `zero` all of it is written. */
+/* Write an empty log to n's blocks; `zero`: zero the rest of the log. */
 int xw_journal_write(struct xw_placer *p, const struct xw_binode *n, uint32_t fast_blocks,
 		     bool zero);
-/* interval: seconds, at least XW_MMP_INTERVAL is written. */
+/* Write the MMP block. interval: in seconds, raised to at least XW_MMP_INTERVAL. */
 int xw_mmp_write(struct xw_placer *p, xw_blk blk, uint16_t interval);
 int xw_orphan_write(struct xw_placer *p, const struct xw_binode *n);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota files with the usage of the finished image: computed from the model when all its blocks are
- * placed, so that the first mount need not compute it.
+ * Quota files with the usage of the finished image: computed from the model once all of its blocks
+ * are allocated, so that the first mount need not compute it.
  *
  * Usage as defined by e2fsck and the kernel: i_blocks and one inode for each inode of the tree,
- * including root and lost+found; for a value in an EA inode, whose blocks are in the owner's
- * i_blocks already, one more inode for each owner. The EA inodes themselves, the quota files, the
- * orphan file and the reserved inodes are not included.
+ * including root and lost+found. A value in an EA inode, whose blocks are in the owner's i_blocks
+ * already, counts as one more inode for each owner. EA inodes themselves, quota files, the orphan
+ * file and reserved inodes are not included.
  */
 #include "config.h"
 
@@ -17,7 +17,10 @@
 
 #include "base/table.h"
 
-/* Usage by id: a table, converted to a list at the end. An id with any usage uses an inode. */
+/*
+ * Usage by id: a table, converted to a list at the end. An id with any usage has at least one
+ * inode.
+ */
 static bool entry_used(const void *slot)
 {
 	return ((const struct xw_quota_entry *)slot)->inodes != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Files and blocks of features, written to their places. */
+/* Writes the journal, the MMP block and the orphan file. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "disk/orphan.h"
 #include "place/place.h"
 
-/* An old log on a reused device must not look like part of this journal. */
+/* Zero the log: an old log on a reused device must not look like part of this journal. */
 static int zero_log(struct xw_placer *p, const struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
@@ -18,7 +18,7 @@ static int zero_log(struct xw_placer *p, const struct xw_binode *n)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < n->n_ext && !rc; i++) {
-		uint32_t skip = i == 0; /* the superblock */
+		uint32_t skip = i == 0; /* keep the journal superblock */
 
 		rc = xw_out_zeros(p->out, (e[i].pblk + skip) * bs, (e[i].len - skip) * bs);
 	}

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Nodes of an existing image. What a directory names becomes a lazy node: number and type, from the
- * entry alone where it says the type. Names of one inode share one node, wherever they are found.
+ * Nodes of an existing image. A directory entry becomes a lazy node, of which only the inode number
+ * and the type are known; the inode is read only if the entry has no type. All names of an inode
+ * share one node, in whatever directory they are found.
  *
- * Invariant: a lazy node's `links` counts the names seen so far that are there, a known one's all
- * that are left, and those that were lost before: reading the inode sets it, and names found later
- * add nothing, but take one from `unseen`. So links - unseen are the names in the tree, and an
- * inode without links has none there.
+ * Invariant: `links` of a lazy node counts its live names in the tree. Loading the node sets
+ * `links` to i_links_count, plus the names that were removed before, and `unseen` to the part of it
+ * that is not in the tree; a name found later decrements `unseen`. So links - unseen is the number
+ * of names in the tree, and an inode without links has no name there.
  *
- * What contradicts itself (a type other than the entry's, fewer links than names, a directory in
- * two places) is refused: this is for images that a check would call clean.
+ * Contradictions (a type that differs from the entry's, fewer links than names, a directory with
+ * two names) are errors: this code is for images that a check would call clean.
  */
 #include "config.h"
 
@@ -53,7 +54,7 @@ static uint64_t node_hash(const void *arg, const void *slot)
 static const struct xw_table_kind by_number = {sizeof(struct xw_binode *), node_used, node_same,
 					       node_hash};
 
-/* The place of ino's node, which may be empty; NULL: out of memory. */
+/* The slot of ino's node, which may be empty; NULL: out of memory. */
 static struct xw_binode **place_of(struct xw_tree_image *ti, xw_ino ino)
 {
 	if (xw_table_room(&ti->nodes, &by_number, NULL))
@@ -61,7 +62,7 @@ static struct xw_binode **place_of(struct xw_tree_image *ti, xw_ino ino)
 	return xw_table_slot(&ti->nodes, &by_number, NULL, xw_table_number(ino), &ino);
 }
 
-/* A lazy node for ino, a name of which was found: the existing one, or a new one. */
+/* The lazy node for ino, of which a name was found: an existing node, or a new one. */
 static int node_for(struct xw_tree_image *ti, xw_ino ino, uint32_t type, struct xw_binode **out)
 {
 	struct xw_binode **slot = place_of(ti, ino), *n = slot ? *slot : NULL;
@@ -148,7 +149,7 @@ static int load_names(struct xw_tree_image *ti, struct xw_binode *dir, const str
 	struct xw_dirent e;
 	int more, rc = xw_dir_begin(ti->img, dir->ino, in, ti->raw, &it);
 
-	ti->t->layer = 0; /* below all sources */
+	ti->t->layer = 0; /* a layer below all sources */
 	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0) {
 		if (more < 0)
 			rc = more;
@@ -177,7 +178,7 @@ static int load_target(struct xw_tree_image *ti, struct xw_binode *n, const stru
 	return n->bytes ? 0 : xw_fail_nomem(ti->t->diag, "symlink");
 }
 
-/* The attributes that Linux passes on to new inodes in this directory. */
+/* The attributes that new inodes inherit from this directory, as in Linux. */
 static int load_inherit(struct xw_tree_image *ti, struct xw_binode *dir, const struct xw_inode *in)
 {
 	const bool projects = ti->img->sb.feature_ro_compat & XW_RO_PROJECT;

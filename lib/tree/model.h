@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model of a build: future inodes and names, in host form. The functions of tree.h fill it from
- * a source; a build or an import numbers, places and writes it. All of it is allocated in one
- * arena.
+ * The model of a build: future inodes and names, in host form. A source fills it through the
+ * functions of tree.h; a build or an import assigns inode numbers and blocks, and writes it.
+ * Everything is allocated in one arena.
  *
- * Kept small on purpose: a build of a million files has a million of each.
+ * The structures are small on purpose: a build of a million files has a million of each.
  */
 #ifndef XW_TREE_MODEL_H
 #define XW_TREE_MODEL_H
@@ -24,14 +24,14 @@ struct xw_inherit {
 	uint32_t projid;
 };
 
-/* A name in a directory. */
+/* A directory entry. */
 struct xw_blink {
 	/* next name of the directory: order of arrival, hash order once shaped */
 	struct xw_blink *next;
 	struct xw_binode *node; /* NULL: the name was removed */
-	struct xw_binode *dir; /* the directory that holds it */
+	struct xw_binode *dir; /* the directory that contains the name */
 	uint32_t hash; /* of (dir, name) for lookup; the dx major hash once shaped */
-	uint16_t layer; /* the last source that named it, from 1; 0: none */
+	uint16_t layer; /* the last source that contains the name, from 1; 0: none */
 	uint8_t len;
 	char name[]; /* not terminated */
 };
@@ -44,11 +44,11 @@ struct xw_bdir {
 	uint32_t entries; /* number of live names */
 	uint32_t subdirs;
 	uint32_t min_blocks; /* 16 KiB for lost+found, else 0 */
-	uint32_t growth; /* blocks that one more name may take, when shaped */
-	/* XW_BN_OLD: i_generation, from which checksums of its blocks are seeded */
+	uint32_t growth; /* maximum number of blocks that one more name may need, once shaped */
+	/* XW_BN_OLD: i_generation, which seeds the checksums of the directory's blocks */
 	uint32_t generation;
 	uint16_t cleared; /* the last layer that hid the entries of all lower ones; 0: none */
-	bool was_inline; /* XW_BN_OLD: its names are stored in the inode */
+	bool was_inline; /* XW_BN_OLD: names are stored in the inode */
 	struct xw_dir_shape shape;
 	struct xw_encode_itree *itree; /* NULL = none; freed with the placer */
 };
@@ -61,10 +61,10 @@ struct xw_bmap {
 };
 
 #define XW_BN_EA 0x1 /* an EA inode: `bytes` is the value */
-#define XW_BN_DEAD 0x2 /* replaced or removed: not built */
+#define XW_BN_DEAD 0x2 /* replaced or removed: not written */
 #define XW_BN_OPAQUE 0x8 /* overlayfs: hides the entries of lower layers in this directory */
 #define XW_BN_IMMUTABLE 0x10
-/* From an existing image: `ino` is its number from the beginning. */
+/* From an existing image: `ino` is set from the start. */
 #define XW_BN_OLD 0x20
 #define XW_BN_LAZY 0x40 /* not read yet: only ino, type and the names seen are known */
 #define XW_BN_NAMES 0x80 /* a directory whose names changed: it is rebuilt */
@@ -96,11 +96,14 @@ struct xw_binode {
 	struct xw_share_block *xblock; /* one reference held; NULL = none */
 	union {
 		/*
-		 * NULL: nothing. A directory passes on to what is made in it what it took itself;
-		 * for one of an existing image (XW_BN_OLD), which has its own, only that counts.
+		 * What new inodes in this directory inherit, NULL: nothing. A new directory uses
+		 * what it inherited itself; an existing one (XW_BN_OLD) has its own.
 		 */
 		const struct xw_inherit *inherit;
-		/* XW_BN_OLD files that are not lazy: how many of `links` are names not seen yet. */
+		/*
+		 * XW_BN_OLD files that are not lazy: the part of `links` whose names were not found
+		 * yet.
+		 */
 		uint32_t unseen;
 	};
 	int64_t mtime, atime; /* seconds */

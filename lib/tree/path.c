@@ -58,7 +58,7 @@ static int check_name(struct xw_tree *t, const char *name, size_t len)
 	return 0;
 }
 
-/* Create a directory of that name, replacing `old` if that is not NULL. */
+/* Create a directory of that name; it replaces `old`, if not NULL. */
 static int make_dir(struct walk *w, const char *name, size_t len, struct xw_blink *old)
 {
 	struct xw_tree *t = w->t;
@@ -108,7 +108,7 @@ static int step(struct walk *w, const char *name, size_t len)
 		return rc;
 	if (xw_binode_is(l->node, XW_S_IFDIR)) {
 		if (w->how == XW_WALK_OWN)
-			l->layer = w->t->layer; /* this source has a name below it */
+			l->layer = w->t->layer; /* this source contains a name below it */
 		w->dir = l->node;
 		return 0;
 	}
@@ -149,7 +149,7 @@ static int remember(const struct walk *w, const char *dir, size_t len)
 {
 	struct xw_tree *t = w->t;
 
-	/* Another kind of walk did not mark the names on the way as belonging to this layer. */
+	/* Walks of other kinds do not assign the names on the path to this layer. */
 	if (w->how != XW_WALK_OWN)
 		return 0;
 	if (len > t->last_dir_cap) {
@@ -168,7 +168,7 @@ static int remember(const struct walk *w, const char *dir, size_t len)
 	return 0;
 }
 
-/* The last component of a path whose parent is textually the same as that of the previous path. */
+/* Set *at without a walk, if the parent of the path is textually that of the previous path. */
 static bool same_parent(const struct xw_tree *t, const struct xw_binode *from, const char *path,
 			size_t len, struct xw_path_at *at)
 {

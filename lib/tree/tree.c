@@ -3,13 +3,13 @@
  * Names and inodes of the tree.
  *
  * Invariants:
- * 1. Every live name is in `names`, keyed by (directory, name); a removed one stays there with node
- *    NULL and is revived when the same name comes again, so that a probe chain never breaks and a
+ * 1. Every live name is in `names`, keyed by (directory, name). A removed name stays there with
+ *    node NULL, and is reused if the same name is linked again: a probe chain never breaks, and a
  *    name has one record.
- * 2. The directory's list holds every record once, in order of first arrival.
- * 3. node->links counts live names of anything but directories; a directory has at most one. Of an
- *    image's inode it counts those that nobody has seen, too, and, until the end, those that are
- *    `lost`; but only the live names seen while it is lazy.
+ * 2. The list of a directory contains every record once, in order of first arrival.
+ * 3. node->links counts the live names of an inode that is not a directory; a directory has at most
+ *    one. For an inode of an existing image, see image.c: `links` also counts names not found yet
+ *    and, until all removals are done, names in `lost`; of a lazy node only the live names found.
  */
 #include "config.h"
 
@@ -23,8 +23,8 @@
 #include "disk/inode.h"
 
 /*
- * The identity of a directory in hashes must not depend on addresses: it is its position in stream
- * order, which xw_tree_node stores in `ino` until inodes are numbered.
+ * A directory's identity in hashes must not depend on addresses: it is the position in stream
+ * order, which xw_tree_node() stores in `ino` until inodes are numbered.
  */
 static uint32_t name_hash(const struct xw_binode *dir, const char *name, size_t len)
 {
@@ -32,7 +32,8 @@ static uint32_t name_hash(const struct xw_binode *dir, const char *name, size_t 
 }
 
 /*
- * The hash is stored with the pointer: a probe that misses must not load a cache line of the name.
+ * The hash is stored beside the pointer, so that a probe that misses does not load a cache line of
+ * the name.
  */
 struct slot {
 	struct xw_blink *link;
@@ -160,7 +161,7 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 		t->names.n++;
 	}
 	if (!node->links && !(node->flags & XW_BN_OLD))
-		node->inherit = dir->inherit; /* where it is created, not where it gets links */
+		node->inherit = dir->inherit; /* not from directories of later links */
 	l->node = node;
 	l->layer = t->layer;
 	node->links++;

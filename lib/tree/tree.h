@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file tree in memory: names, inodes, hard links, and path resolution that never leaves the
- * image. Later entries take precedence, as when the sources are unpacked in order.
+ * image. Later entries take precedence, as if the sources were unpacked in order.
  */
 #ifndef XW_TREE_TREE_H
 #define XW_TREE_TREE_H
@@ -27,13 +27,13 @@ struct xw_tree {
 	int (*dropped)(void *arg, struct xw_binode *n);
 	void *dropped_arg;
 	/*
-	 * The tree of an existing image is read on demand: loads a node that is XW_BN_LAZY (and
-	 * clears that flag): the names of a directory, the target of a symlink, the link count.
-	 * NULL if no node is lazy.
+	 * The tree of an existing image is read on demand: load() reads a node that is XW_BN_LAZY,
+	 * and clears that flag: the names of a directory, the target of a symlink, the link count.
+	 * NULL: no node is lazy.
 	 */
 	int (*load)(void *arg, struct xw_binode *n);
 	void *load_arg;
-	/* With load: the node of an inode of which a name was seen; else NULL. */
+	/* With load: the node of an inode of which a name was found; otherwise NULL. */
 	struct xw_binode *(*known)(void *load_arg, xw_ino ino);
 	/*
 	 * Inode numbers of removed names of lazy files: their other names are looked up when all
@@ -42,9 +42,9 @@ struct xw_tree {
 	 */
 	XW_VEC(xw_ino) lost;
 	/*
-	 * Called for each directory that a walk creates, before it gets its name in `parent`: its
-	 * attributes are 0755, root, `now`. old: the node whose name it takes over; NULL: none. The
-	 * function may be NULL.
+	 * Called for each directory that a walk creates, before it is linked in `parent`; its
+	 * attributes are 0755, root, `now`. old: the name that it replaces; NULL: none. May be
+	 * NULL.
 	 */
 	int (*implied)(void *arg, struct xw_binode *n, const struct xw_binode *parent,
 		       const struct xw_blink *old);
@@ -97,10 +97,10 @@ int xw_tree_unlink(struct xw_tree *t, struct xw_blink *l);
 
 /* What a walk does if a directory on the way is missing. */
 enum xw_path_walk {
-	XW_WALK_FIND, /* XW_ERR_NOTFOUND */
+	XW_WALK_FIND, /* fail: XW_ERR_NOTFOUND */
 	/*
-	 * Create it without assigning it to a layer. XW_ERR_NOTFOUND: there is a file of that name,
-	 * or it is covered.
+	 * Create it without assigning it to a layer. XW_ERR_NOTFOUND: the name is a file, or the
+	 * directory is covered by an opaque one.
 	 */
 	XW_WALK_ADD,
 	/*
