@@ -10,7 +10,7 @@
 
 /* A range that a file gained or lost; later ones take precedence. */
 struct xw_fast_range {
-	struct xw_extent e; /* len may be up to 2^32 - 1 if it was lost */
+	struct xw_extent e; /* len may be up to 2^32 - 1 in a lost range */
 	bool gone;
 };
 
@@ -18,7 +18,7 @@ struct xw_fast_range {
 struct xw_fast_inode {
 	xw_ino ino;
 	bool used; /* in the bitmap */
-	bool fresh; /* created by these fast commits: nothing on the image belongs to it */
+	bool fresh; /* created by these fast commits: no block of the image belongs to it */
 	bool dir;
 	uint32_t names;
 	const uint8_t *rec; /* the last record, rec_len bytes; NULL: none since its creation */
@@ -32,27 +32,26 @@ struct xw_fast {
 	struct xw_update *u;
 	struct xw_table of; /* by number: positions in inodes, plus one */
 	XW_VEC(struct xw_fast_inode) inodes;
-	xw_fast_runs taken; /* blocks of ADD_RANGE that were free, in clusters: claimed */
-	xw_fast_runs added; /* the part of these that files finally use */
+	xw_fast_runs claimed; /* blocks of ADD_RANGE that were free, in clusters: allocated */
+	xw_fast_runs added; /* the part of `claimed` that is in the final maps of files */
 };
 
-/* map.c: XW_ERR_CORRUPT, with a line about the inode (0: none). */
+/* map.c: returns XW_ERR_CORRUPT, with a message about the inode (0: none). */
 __attribute__((format(printf, 3, 4))) int xw_fast_bad(struct xw_fast *f, xw_ino ino,
 						      const char *fmt, ...);
 
 /* ---- map.c ---- */
 
-/* A range that a file gains, before anything is allocated: record it, then claim all. */
+/* Record a range that a file gains; after all of them and before any allocation, claim them. */
 int xw_fast_note(struct xw_fast *f, const struct xw_extent *e);
 int xw_fast_claim(struct xw_fast *f);
 /*
- * Apply the ranges to the extents of m. New blocks are recorded in `added`; blocks it no longer has
- * are freed.
+ * Apply the ranges to the extents of m. New blocks are recorded in `added`; lost blocks are freed.
  */
 int xw_fast_remap(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_update_map *m);
 /*
- * At the end: check that nothing was added twice or belongs to other inodes; free what was claimed
- * but not used.
+ * At the end: check that no block was added twice or belongs to other inodes; free blocks that were
+ * claimed but not used.
  */
 int xw_fast_release_unused(struct xw_fast *f);
 

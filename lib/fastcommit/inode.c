@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Records of inodes in fast commits. Such a record is the in-memory state of Linux: its fields are
- * used, but not its map (whose blocks were never written), nor its link and block counts, which
- * follow from the changes made here. For a directory the same applies to size and index.
+ * Inode records in fast commits. Such a record is the state of the inode in the memory of Linux:
+ * its fields are used, but not its map (whose blocks were never written), nor its link and block
+ * counts, which follow from the replayed changes. For a directory the same applies to size and
+ * index.
  */
 #include "config.h"
 
@@ -24,7 +25,7 @@ uint16_t xw_fast_type(const struct xw_fast_inode *i)
 	return i->rec ? peek16(i->rec) & XW_S_IFMT : 0;
 }
 
-/* Copy the record over raw, inode_size bytes. fields: without what follows them (attributes). */
+/* Copy the record to raw, inode_size bytes. fields: without the attributes after the fields. */
 static int apply(struct xw_fast *f, const struct xw_fast_inode *i, bool fields, uint8_t *raw,
 		 struct xw_inode *in)
 {
@@ -107,7 +108,7 @@ int xw_fast_make_dir(struct xw_fast *f, const struct xw_fast_inode *i, xw_ino pa
 	return rc ? rc : xw_update_put(u, i->ino, &in, steal(raw));
 }
 
-/* Everything in a record that does not concern the names in the directory. */
+/* Apply all fields of a record that do not concern the names in the directory. */
 static int finish_dir(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_inode *in,
 		      uint8_t *raw)
 {
@@ -186,7 +187,7 @@ static int finish_map(struct xw_fast *f, const struct xw_fast_inode *i, const st
 	return rc;
 }
 
-/* Contents that moved from the inode to blocks leave an entry among the attributes. */
+/* Contents that moved from the inode to blocks leave an entry in the xattrs. */
 static int finish_inline(struct xw_fast *f, const struct xw_fast_inode *i,
 			 const struct xw_inode *old, struct xw_inode *in, uint8_t *raw)
 {

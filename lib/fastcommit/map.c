@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The blocks of fast commits. A file's map is its old one with ranges gained and lost over it, the
- * latest on top; who owns what is then a matter of sets, in clusters:
+ * The blocks of fast commits. A file's final map is its old map overlaid with the ranges gained and
+ * lost, the latest on top. Ownership of blocks is computed on sets of clusters:
  *
- *   taken   what ranges name and was free: claimed first, so that nothing else is put there
- *   added   of each file: what it has in the end less what it had
- *   lost    the reverse: free with the commit
+ *   claimed  blocks in added ranges that were free: allocated first, so that nothing else gets them
+ *   added    blocks in the final maps that the old maps lack
+ *   lost     blocks in the old maps that the final maps lack: freed with the commit
  *
- * Linux gives no block out again in the transaction that freed it, so `added` must lie in `taken`,
- * no block of it twice; what is left of `taken` (a file that was deleted again) is free.
+ * Linux does not reuse a block in the transaction that freed it, so `added` must be a subset of
+ * `claimed` without duplicates; the rest of `claimed` (files that were deleted again) is freed.
  */
 #include "config.h"
 
@@ -45,8 +45,8 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sort and merge; *twice: a block was in two runs. */
-static void join(xw_fast_runs *s, bool *twice)
+/* Sort and merge; *twice: a block is in two runs. */
+static void merge_runs(xw_fast_runs *s, bool *twice)
 {
 	size_t kept = 0;
 
@@ -68,8 +68,8 @@ static void join(xw_fast_runs *s, bool *twice)
 }
 
 /* Call fn for everything in `a` that is not in `b`; merges both. */
-static int without(struct xw_fast *f, const xw_fast_runs *a, const xw_fast_runs *b,
-		   int (*fn)(struct xw_fast *f, xw_blk start, uint64_t len))
+static int each_difference(struct xw_fast *f, const xw_fast_runs *a, const xw_fast_runs *b,
+			   int (*fn)(struct xw_fast *f, xw_blk start, uint64_t len))
 {
 	size_t k = 0;
 	int rc = 0;
@@ -112,12 +112,12 @@ int xw_fast_note(struct xw_fast *f, const struct xw_extent *e)
 	if (!xw_image_has_blocks(f->u->img, e->pblk, e->len))
 		return xw_fast_bad(f, 0, "blocks %" PRIu64 "+%" PRIu32 " are beyond its end",
 				   e->pblk, e->len);
-	return xw_vec_push(&f->taken, clusters_of(f, e->pblk, e->len)) ? nomem(f) : 0;
+	return xw_vec_push(&f->claimed, clusters_of(f, e->pblk, e->len)) ? nomem(f) : 0;
 }
 
 /*
- * The free part of a run, appended to *out. *at: nothing below it is free, except what earlier runs
- * left.
+ * Append the free part of a run to *out. *at: below it no block is free, except those that earlier
+ * runs left.
  */
 static int claim_run(struct xw_fast *f, const struct xw_run *r, xw_blk *at, xw_fast_runs *out)
 {
@@ -129,7 +129,7 @@ static int claim_run(struct xw_fast *f, const struct xw_run *r, xw_blk *at, xw_f
 	while (!rc && *at < end) {
 		const uint64_t len = xw_space_run_at(f->u->space, *at, end - *at);
 
-		if (!len) /* its bitmap cannot be read: the next allocation reports it */
+		if (!len) /* an unreadable bitmap: the next allocation reports it */
 			break;
 		rc = xw_space_claim(f->u->space, *at, len);
 		if (!rc && xw_vec_push(out, ((struct xw_run){*at, len})))
@@ -146,18 +146,18 @@ int xw_fast_claim(struct xw_fast *f)
 	bool twice;
 	int rc = 0;
 
-	join(&f->taken, &twice);
-	for (size_t i = 0; i < f->taken.n && !rc; i++)
-		rc = claim_run(f, &f->taken.v[i], &at, &got);
-	xw_vec_free(&f->taken);
-	memcpy(&f->taken, &got, sizeof(got));
-	join(&f->taken, &twice);
+	merge_runs(&f->claimed, &twice);
+	for (size_t i = 0; i < f->claimed.n && !rc; i++)
+		rc = claim_run(f, &f->claimed.v[i], &at, &got);
+	xw_vec_free(&f->claimed);
+	memcpy(&f->claimed, &got, sizeof(got));
+	merge_runs(&f->claimed, &twice);
 	return rc;
 }
 
 /* ---- ranges over extents ---- */
 
-/* All pieces that may cover a block; the one with the highest rank does. */
+/* A piece of the map; of all pieces that cover a block, the one with the highest rank applies. */
 struct piece {
 	uint64_t first, end; /* in logical blocks */
 	uint32_t rank;
@@ -168,7 +168,7 @@ struct piece {
 struct layers {
 	struct piece *all; /* sorted by first */
 	size_t n, next;
-	size_t *heap; /* of those that have started: positions in all, by rank */
+	size_t *heap; /* pieces that have started: indexes in `all`, by rank */
 	size_t heaped;
 };
 
@@ -221,7 +221,7 @@ static void pop(struct layers *l)
 	}
 }
 
-/* From left to right: each step ends where a piece starts, or the top one ends. */
+/* Sweep from left to right: each step ends where a piece starts, or the top piece ends. */
 static int flatten(struct xw_fast *f, struct layers *l, struct xw_update_map *m)
 {
 	uint64_t at = 0;
@@ -257,7 +257,7 @@ static struct piece piece_of(const struct xw_extent *e, size_t rank, bool gone)
 		e->lblk, (uint64_t)e->lblk + e->len, (uint32_t)rank, e->pblk, e->unwritten, gone};
 }
 
-/* The new state of m. */
+/* Compute the new extents of m. */
 static int lay_over(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_update_map *m)
 {
 	const size_t n = m->e.n + i->ranges.n;
@@ -299,7 +299,7 @@ static int set_of(struct xw_fast *f, xw_ino ino, const struct xw_update_map *m, 
 		if (!rc && fresh.len && xw_vec_push(s, fresh))
 			rc = nomem(f);
 	}
-	join(s, &twice);
+	merge_runs(s, &twice);
 	if (!rc && twice)
 		rc = xw_fast_bad(f, ino, "has a block twice");
 	return rc;
@@ -325,9 +325,9 @@ int xw_fast_remap(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_up
 	if (!rc)
 		rc = set_of(f, i->ino, m, &after);
 	if (!rc)
-		rc = without(f, &after, &before, add);
+		rc = each_difference(f, &after, &before, add);
 	if (!rc)
-		rc = without(f, &before, &after, lose);
+		rc = each_difference(f, &before, &after, lose);
 	xw_vec_free(&before);
 	xw_vec_free(&after);
 	return rc;
@@ -348,9 +348,9 @@ int xw_fast_release_unused(struct xw_fast *f)
 	bool twice;
 	int rc;
 
-	join(&f->added, &twice);
+	merge_runs(&f->added, &twice);
 	if (twice)
 		return xw_fast_bad(f, 0, "two files have the same block");
-	rc = without(f, &f->added, &f->taken, not_free);
-	return rc ? rc : without(f, &f->taken, &f->added, unclaim);
+	rc = each_difference(f, &f->added, &f->claimed, not_free);
+	return rc ? rc : each_difference(f, &f->claimed, &f->added, unclaim);
 }

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fast commits, carried out field by field in the order in which they were written; each state
- * between two of them is one that the filesystem was in.
+ * Replays fast commits field by field, in the order in which they were written; between two fields
+ * the filesystem was in a consistent state.
  *
- *   1. what files gain is claimed, before anything is allocated
- *   2. names come and go; a new inode is in use with its first name (a directory is made then), one
- *      that loses the last is free, and its number may be another's in the next field
- *   3. maps and records of all that is in use then, in the order of numbers
+ *   1. all ranges that files gain are claimed, before any allocation
+ *   2. names are added and removed; a new inode is in use from its first name on (a directory is
+ *      created then); an inode that loses its last name is freed, and later fields may reuse its
+ *      number
+ *   3. maps and records of all inodes then in use are written, in numeric order
  *
- * What cannot be, since Linux left out what had come and gone before it wrote (a name in a
- * directory that is not there, a link to nothing, a name that is gone already), is passed over.
- * What contradicts the image is an error: the image and its log do not belong together.
+ * Linux omits objects that were created and removed again before it wrote the fast commit. So a
+ * field is skipped if it cannot be applied: a name in a missing directory, a link to a missing
+ * inode, the removal of a missing name. A field that contradicts the image is an error: the image
+ * and its log do not belong together.
  *
- * Why it ends: each field is looked at twice, and the work for it is bounded by the directory or
- * the map that it changes; fast_map.c sorts.
+ * Termination: each field is processed twice, in time bounded by the size of the directory or map
+ * that it changes; map.c sorts.
  */
 #include "config.h"
 
@@ -52,8 +54,8 @@ static uint64_t slot_hash(const void *arg, const void *slot)
 
 static const struct xw_table_kind by_number = {sizeof(uint32_t), slot_used, slot_same, slot_hash};
 
-/* Read an inode when it first occurs. */
-static int look(struct xw_fast *f, struct xw_fast_inode *i)
+/* Read an inode at its first occurrence. */
+static int read_inode(struct xw_fast *f, struct xw_fast_inode *i)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
@@ -72,7 +74,7 @@ static int look(struct xw_fast *f, struct xw_fast_inode *i)
 	return in.flags & XW_FL_EA_INODE ? xw_fast_bad(f, i->ino, "holds an attribute's value") : 0;
 }
 
-/* The inode of a field. *i is valid until the next call. */
+/* Find the inode of a field. *i is valid until the next call. */
 static int find(struct xw_fast *f, xw_ino ino, struct xw_fast_inode **i)
 {
 	const struct xw_super *sb = &f->u->img->sb;
@@ -86,7 +88,7 @@ static int find(struct xw_fast *f, xw_ino ino, struct xw_fast_inode **i)
 	}
 	if (!ino || ino > sb->inodes_count || (ino < sb->first_ino && ino != XW_INO_ROOT))
 		return xw_fast_bad(f, ino, "is not the inode of a file");
-	rc = look(f, &fresh);
+	rc = read_inode(f, &fresh);
 	if (rc)
 		return rc;
 	if (xw_table_room(&f->of, &by_number, f) || xw_vec_push(&f->inodes, fresh))
@@ -101,7 +103,7 @@ static int find(struct xw_fast *f, xw_ino ino, struct xw_fast_inode **i)
 /* ---- creating and deleting inodes ---- */
 
 /* Mark the inode as in use, if there is a record for it. */
-static int appear(struct xw_fast *f, struct xw_fast_inode *i, xw_ino parent)
+static int create_inode(struct xw_fast *f, struct xw_fast_inode *i, xw_ino parent)
 {
 	int rc;
 
@@ -119,10 +121,9 @@ static int appear(struct xw_fast *f, struct xw_fast_inode *i, xw_ino parent)
 }
 
 /*
- * The last name was removed. The record of an orphan is a link of a list: orphan processing frees
- * it.
+ * Free an inode that lost its last name. An inode on the orphan list is left to orphan processing.
  */
-static int vanish(struct xw_fast *f, struct xw_fast_inode *i)
+static int free_unlinked(struct xw_fast *f, struct xw_fast_inode *i)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
@@ -152,7 +153,7 @@ static int vanish(struct xw_fast *f, struct xw_fast_inode *i)
 
 /* ---- names ---- */
 
-/* *done: the directory was changed. */
+/* Add or remove a name. *done: the directory was changed. */
 static int change_name(struct xw_fast *f, const struct xw_fast_field *x, uint8_t ftype, bool *done)
 {
 	const char *name = (const char *)x->bytes;
@@ -223,7 +224,7 @@ static int take_name(struct xw_fast *f, const struct xw_fast_field *x)
 		rc = xw_fast_bad(f, x->dir, "has an invalid name");
 	known = !rc && i->used;
 	if (!rc && add)
-		rc = appear(f, i, x->dir);
+		rc = create_inode(f, i, x->dir);
 	if (rc || !there || !i->used || i->ino == x->dir)
 		return rc;
 	rc = type_of(f, i, &type);
@@ -240,7 +241,7 @@ static int take_name(struct xw_fast *f, const struct xw_fast_field *x)
 		i->names++;
 	else
 		i->names -= i->names > 0;
-	return rc || i->names || add ? rc : vanish(f, i);
+	return rc || i->names || add ? rc : free_unlinked(f, i);
 }
 
 /* ---- fields ---- */
@@ -316,15 +317,15 @@ static int finish(struct xw_fast *f)
 	for (size_t k = 0; k < f->inodes.n && !rc; k++) {
 		struct xw_fast_inode *i = &f->inodes.v[k];
 
-		if (i->used && i->fresh && !i->names) /* nothing refers to it */
-			rc = vanish(f, i);
+		if (i->used && i->fresh && !i->names) /* never linked */
+			rc = free_unlinked(f, i);
 		else if (i->used)
 			rc = xw_fast_finish(f, i);
 	}
 	return rc ? rc : xw_fast_release_unused(f);
 }
 
-/* ---- the whole ---- */
+/* ---- entry point ---- */
 
 struct job {
 	const void *blocks;
@@ -359,7 +360,7 @@ static int carry_out(void *arg, struct xw_dev *dev)
 		xw_vec_free(&f.inodes.v[i].ranges);
 	xw_vec_free(&f.inodes);
 	xw_table_free(&f.of);
-	xw_vec_free(&f.taken);
+	xw_vec_free(&f.claimed);
 	xw_vec_free(&f.added);
 	xw_update_close(f.u);
 	return rc;

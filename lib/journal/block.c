@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Log blocks on buffers. There are three tag layouts (observed in logs of every kind; the
- * documentation gives the fields):
- *   v3:    blocknr be32, flags be32, blocknr_high be32, checksum be32: 16 bytes, high always there
+ * documentation lists the fields):
+ *   v3:    blocknr be32, flags be32, blocknr_high be32, checksum be32: 16 bytes in any log
  *   v2:    blocknr be32, checksum be16, flags be16, [high be32 if 64-bit], and 2 unused bytes
  *   older: as v2 without the 2 bytes
  * A tag without SAME_UUID is followed by 16 bytes of UUID.
@@ -290,15 +290,15 @@ void xw_jcommit_decode(const void *blk, struct xw_jcommit *out)
 	};
 }
 
-/* Checksum of the block with the first checksum word and all bytes from `end` on read as zero. */
+/* Checksum of the block with its first checksum word, and all bytes from `end` on, set to zero. */
 static uint32_t commit_csum(const struct xw_jfmt *f, const void *blk, size_t end)
 {
 	static const uint8_t zeros[256];
-	const size_t off = offsetof(struct disk_commit, csum), behind = off + sizeof(be32);
+	const size_t off = offsetof(struct disk_commit, csum), next = off + sizeof(be32);
 	uint32_t crc = xw_crc32c(f->seed, blk, off);
 
 	crc = xw_crc32c(crc, zeros, sizeof(be32));
-	crc = xw_crc32c(crc, (const uint8_t *)blk + behind, end - behind);
+	crc = xw_crc32c(crc, (const uint8_t *)blk + next, end - next);
 	for (size_t n; end < f->block_size; end += n) {
 		n = XW_MIN(f->block_size - end, sizeof(zeros));
 		crc = xw_crc32c(crc, zeros, n);
@@ -329,7 +329,10 @@ bool xw_jcommit_verify(const struct xw_jfmt *f, const void *blk, uint32_t crc)
 	struct xw_jcommit c;
 
 	xw_jcommit_decode(blk, &c);
-	/* bytes after the fields of a torn commit block are undefined: handled as in Linux */
+	/*
+	 * Bytes after the fields of a torn commit block are undefined; they are handled as in
+	 * Linux.
+	 */
 	if (f->csum)
 		return c.csum == commit_csum(f, blk, f->block_size) ||
 		       c.csum == commit_csum(f, blk, sizeof(struct disk_commit));

@@ -21,7 +21,7 @@
 #define XW_JBD2_COMPAT_CHECKSUM 0x1u
 #define XW_JBD2_FC_BLOCKS 256u /* size of the fast commit area where num_fc_blks is 0 */
 
-/* the block started with the magic, which is replaced by zeros in the log */
+/* the block started with the magic, which the log replaces by zeros */
 #define XW_JTAG_ESCAPED 1u
 #define XW_JTAG_SAME_UUID 2u /* no UUID follows this tag */
 #define XW_JTAG_LAST 8u
@@ -61,14 +61,14 @@ struct xw_jtag_iter {
 	size_t off;
 	bool done;
 };
-/* 1 and *out, or 0 at the end: after the last tag, or where the block has no room for another. */
+/* Returns 1 with *out, or 0 after the last tag, or if the block has no room for another tag. */
 int xw_jtag_next(struct xw_jtag_iter *it, struct xw_jtag *out);
 /* Number of tags that xw_jtag_next() returns. */
 uint32_t xw_jtag_count(const struct xw_jfmt *f, const void *blk);
 /* Checksum of a data block of transaction `sequence` as a tag stores it; data as in the log. */
 uint32_t xw_jtag_csum(const struct xw_jfmt *f, uint32_t sequence, const void *data);
 
-/* Number of tags that fit a descriptor block when the first one is followed by the UUID. */
+/* Number of tags that fit a descriptor block whose first tag is followed by the UUID. */
 uint32_t xw_jdesc_capacity(const struct xw_jfmt *f);
 /*
  * Encode a descriptor block with n tags, 1 .. capacity. Only ESCAPED of their flags is used; the
@@ -77,12 +77,9 @@ uint32_t xw_jdesc_capacity(const struct xw_jfmt *f);
 void xw_jdesc_encode(const struct xw_jfmt *f, uint32_t sequence, const struct xw_jtag *tags,
 		     uint32_t n, void *blk);
 
-/*
- * Number of block numbers in a revoke block, or XW_ERR_CORRUPT when the size it claims is
- * impossible.
- */
+/* Number of block numbers in a revoke block; XW_ERR_CORRUPT if its size field is invalid. */
 int xw_jrevoke_count(const struct xw_jfmt *f, const void *blk, uint32_t *n);
-/* Capacity of a revoke block; encode one of n numbers, 1 .. that many, including the tail. */
+/* Capacity of a revoke block; encode a block with n numbers, 1 .. capacity, including the tail. */
 uint32_t xw_jrevoke_capacity(const struct xw_jfmt *f);
 void xw_jrevoke_encode(const struct xw_jfmt *f, uint32_t sequence, const xw_blk *blks, uint32_t n,
 		       void *blk);
@@ -99,8 +96,8 @@ void xw_jcommit_decode(const void *blk, struct xw_jcommit *out);
 void xw_jcommit_encode(const struct xw_jfmt *f, uint32_t sequence, const struct xw_jcommit *c,
 		       void *blk);
 /*
- * v2, v3: verify the checksum of the block; v1: compare `crc` of the transaction with it, where a
- * commit block without checksum passes; always true for logs without checksums.
+ * v2, v3: verify the checksum of the block. v1: compare it with `crc` of the transaction; a commit
+ * block without a checksum is accepted. Always true for logs without checksums.
  */
 bool xw_jcommit_verify(const struct xw_jfmt *f, const void *blk, uint32_t crc);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An external journal: a device that begins as a filesystem does, with a superblock that has the
- * feature journal_dev, and the journal superblock in the next block. Block numbers of its log are
- * those of the device.
+ * An external journal: a device with a superblock like that of a filesystem, but with feature
+ * journal_dev, and the journal superblock in the next block. Block numbers of its log are those of
+ * the device.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ static int refuse(struct xw_log *log, const char *why)
 	return xw_fail(log->diag, XW_ERR_INPUT, "%s: %s", log->dev->name, why);
 }
 
-/* Is the device a journal, and that of the filesystem with superblock fs? */
+/* Is the device the journal of the filesystem with superblock fs? */
 static int check_super(struct xw_log *log, const struct xw_super *fs, struct xw_super *sb)
 {
 	uint8_t raw[XW_SUPER_SIZE];

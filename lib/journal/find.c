@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From an image to its journal: inode 8 (s_journal_inum), or, where that is damaged, the copy of
- * its i_block and size in the superblock, which exists for this case.
+ * Finds the journal of an image: inode 8 (s_journal_inum), or, if that is damaged, the backup of
+ * its i_block and size in the superblock.
  */
 #include "config.h"
 
@@ -74,7 +74,7 @@ static bool backup_inode(const struct xw_super *sb, struct xw_inode *out)
 	return true;
 }
 
-/* A failure is described in img->diag only when the backup does not help either. */
+/* A failure is described in img->diag only if the backup is unusable, too. */
 static int open_backup(struct xw_image *img, xw_ino ino, struct xw_log **out)
 {
 	struct xw_diag *diag = img->diag;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log as an array of blocks: their places, and the journal superblock in front.
+ * The log as an array of blocks: their locations, and the journal superblock.
  *
  * Invariants once a log is open:
  * 1. 1 <= first < last <= last + fc_blocks = maxlen <= number of blocks that the map provides.
@@ -129,7 +129,7 @@ static int check_features(struct xw_log *log)
 	return 0;
 }
 
-/* Invariants 1 and 2. */
+/* Check invariants 1 and 2. */
 static int check_geometry(struct xw_log *log, uint64_t blocks)
 {
 	const struct xw_jsb *j = &log->jsb;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A jbd2 log: a sequence of blocks on a device that begins with the journal superblock. It is the
- * journal inode of an image, or a region of a file (the redo file of room commit).
+ * journal inode of an image, or a region of a file (the redo file of lib/commit).
  *
- * A checker replays external journals; every other user of an image that has one is refused.
+ * External journals are only replayed by a checker; all other tools refuse images that have one.
  */
 #ifndef XW_JOURNAL_LOG_H
 #define XW_JOURNAL_LOG_H
@@ -17,7 +17,7 @@ struct xw_super;
 
 struct xw_log_run {
 	uint64_t lblk, len; /* blocks of the log */
-	xw_blk pblk; /* their place on the device */
+	xw_blk pblk; /* their first block on the device */
 };
 
 struct xw_log {
@@ -34,16 +34,16 @@ struct xw_log {
 };
 
 /*
- * Open the journal of an image. If inode 8 is damaged its backup in the superblock is used.
- * XW_ERR_NOTFOUND: the filesystem has no journal. XW_ERR_UNSUPPORTED: an external one, or unknown
- * journal features. XW_ERR_CORRUPT, XW_ERR_CHECKSUM: the journal superblock, or no usable inode.
- * img is not needed afterwards, its device is.
+ * Open the journal of an image. If inode 8 is damaged, its backup in the superblock is used.
+ * XW_ERR_NOTFOUND: the filesystem has no journal. XW_ERR_UNSUPPORTED: an external journal, or
+ * unknown journal features. XW_ERR_CORRUPT, XW_ERR_CHECKSUM: the journal superblock is damaged, or
+ * there is no usable inode. img is not needed afterwards, but its device is.
  */
 int xw_log_open_image(struct xw_image *img, struct xw_log **out);
 /*
- * Open dev as the external journal of the filesystem with superblock fs. XW_ERR_INPUT: it is none,
- * or that of another filesystem, or shared by several. XW_ERR_CORRUPT, XW_ERR_CHECKSUM,
- * XW_ERR_UNSUPPORTED: its journal superblock.
+ * Open dev as the external journal of the filesystem with superblock fs. XW_ERR_INPUT: the device
+ * is no journal, the journal of another filesystem, or shared by several. XW_ERR_CORRUPT,
+ * XW_ERR_CHECKSUM, XW_ERR_UNSUPPORTED: from its journal superblock.
  */
 int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct xw_diag *diag,
 			 struct xw_log **out);
@@ -51,15 +51,15 @@ int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct x
 int xw_log_open_flat(struct xw_dev *dev, uint64_t offset, uint32_t block_size, uint64_t blocks,
 		     struct xw_diag *diag, struct xw_log **out);
 /*
- * Write superblock jsb (its blocksize, first and maxlen are used) at byte `offset` of dev and open
- * the log that begins there.
+ * Write journal superblock jsb (its blocksize, first and maxlen are used) at byte `offset` of dev,
+ * and open the log that begins there.
  */
 int xw_log_create_flat(struct xw_dev *dev, uint64_t offset, const struct xw_jsb *jsb,
 		       struct xw_diag *diag, struct xw_log **out);
 /* log may be NULL. */
 void xw_log_close(struct xw_log *log);
 
-/* Byte offset on the device of a block of the log. XW_ERR_CORRUPT where the block is not mapped. */
+/* Byte offset on the device of a block of the log. XW_ERR_CORRUPT if the block is not mapped. */
 int xw_log_where(const struct xw_log *log, uint64_t lblk, uint64_t *off);
 int xw_log_read(struct xw_log *log, uint64_t lblk, void *buf);
 /*

@@ -5,7 +5,7 @@
 
 #include "journal/log.h"
 
-/* An empty handle; add runs, then load. NULL when out of memory (recorded). */
+/* Create an empty handle; next, add runs and load it. NULL: out of memory (recorded). */
 struct xw_log *xw_log_new(struct xw_dev *dev, uint32_t block_size, struct xw_diag *diag);
 /* Add `len` blocks at pblk; merges with the last run. */
 int xw_log_add_run(struct xw_log *log, uint64_t lblk, uint64_t len, xw_blk pblk);

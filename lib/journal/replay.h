@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a log would change in an image; session/journal.h recovers an image with it. Planning only
- * reads the log; applying writes. So a damaged log changes nothing, and the effect of a log can be
- * queried.
+ * Computes what a log would change in an image; session/journal.h uses it to recover an image.
+ * Planning only reads the log; applying writes. So a damaged log changes nothing, and the effect of
+ * a log can be queried.
  *
- * Damage is defined as in Linux: a transaction exists when its commit block does; blocks after the
+ * Damage is defined as in Linux: a transaction exists if its commit block does; blocks after the
  * last commit, and old blocks left by lazy initialization, are no damage. A wrong checksum inside a
  * committed transaction is damage: Linux replays up to there, then refuses to mount. Here the plan
- * fails with XW_ERR_CHECKSUM, unless XW_REPLAY_SALVAGE asks for what Linux would have written.
+ * fails with XW_ERR_CHECKSUM, unless XW_REPLAY_SALVAGE requests what Linux would have written.
  */
 #ifndef XW_JOURNAL_REPLAY_H
 #define XW_JOURNAL_REPLAY_H
 
 #include "journal/log.h"
 
-/* Damage ends the plan, or excludes a block, but is no failure; fast commits are dropped then. */
+/* Damage ends the plan, or excludes a block, but is no failure; fast commits are then dropped. */
 #define XW_REPLAY_SALVAGE 0x1
 /*
- * With SALVAGE: transactions behind the damage as well, as far as their blocks verify. What they
- * are based on may be missing, so the caller must judge the result.
+ * With SALVAGE: also include transactions after the damage whose blocks verify. Transactions that
+ * they depend on may be missing, so the caller must judge the result.
  */
 #define XW_REPLAY_BEYOND 0x20
-/* With BEYOND: only the transaction with the first damaged block, and those behind it. */
+/* With BEYOND: only the transaction with the first damaged block, and those after it. */
 #define XW_REPLAY_REST 0x80
 
 struct xw_replay_block {
@@ -37,11 +37,11 @@ struct xw_replay {
 	uint64_t tags, revoked; /* copies in the log, and how many of them are revoked */
 	uint64_t bad; /* copies skipped because of a wrong checksum or block number */
 	bool damaged; /* the log ends unexpectedly, or bad is not 0 */
-	bool headers; /* damaged: a descriptor, revoke or commit block or a tag, not only data */
-	bool revokes_lost; /* BEYOND: a damaged block may have revoked blocks of the plan */
+	bool headers; /* damaged: a tag or a descriptor, revoke or commit block, not only data */
+	bool revokes_lost; /* BEYOND: revokes of blocks in the plan may be in a damaged block */
 	uint8_t *fast; /* complete fast commits after the last transaction (disk/fast.h) */
 	size_t fast_blocks;
-	/* ascending by home location, only the latest copy of each */
+	/* ascending by home location; the latest copy of each block */
 	XW_VEC(struct xw_replay_block) blocks;
 };
 

@@ -7,7 +7,7 @@
  * 3. tags: every copy that is not revoked by its own or a later transaction; the latest one wins.
  * 4. fast commits of the transaction that was running when the log ended.
  *
- * Why it terminates on any input: the walk takes at most as many steps as the log has blocks, and
+ * Termination on any input: the walk takes at most as many steps as the log has blocks, and
  * the other steps are bounded by what it recorded.
  */
 #include "config.h"
@@ -31,9 +31,7 @@ struct note {
 
 struct revoked {
 	xw_blk blk;
-	/*
-	 * sequence - the first sequence of the log: orders transactions even where sequences wrap
-	 */
+	/* sequence minus the first sequence of the log: a wrap-safe order of transactions */
 	uint32_t age;
 };
 
@@ -50,10 +48,13 @@ struct scan {
 	uint64_t steps;
 	uint32_t crc; /* v1: checksum of the current transaction so far */
 	bool suspect; /* a block of this transaction has a wrong checksum */
-	/* walk_beyond(): a block was skipped that may revoke; unreadable ones follow as data */
+	/*
+	 * walk_beyond(): a skipped block may be a revoke block; a descriptor explains unreadable
+	 * data blocks
+	 */
 	bool unknown, explained;
 	size_t committed; /* walk_beyond(): number of notes that are committed */
-	bool hit; /* walk_beyond(): a damaged block was met, first in transaction */
+	bool hit; /* walk_beyond(): a damaged block was found; the first one is in `transaction` */
 	uint32_t hit_in;
 	uint64_t last_time;
 };
@@ -79,7 +80,7 @@ static int note(struct scan *s, uint32_t at, bool revoke)
 	return 0;
 }
 
-/* Skip the data blocks of the descriptor in s->blk; under v1 they are all checksummed. */
+/* Skip the data blocks of the descriptor in s->blk, adding them to the checksum under v1. */
 static int skip_data(struct scan *s)
 {
 	const uint32_t n = xw_jtag_count(&s->log->fmt, s->blk);
@@ -99,13 +100,13 @@ static int skip_data(struct scan *s)
 }
 
 /* 1: the transaction is valid; 0: the log ends before it; negative: damage. */
-static int take_commit(struct scan *s, uint32_t at)
+static int end_transaction(struct scan *s, uint32_t at)
 {
 	struct xw_jcommit c;
 	int rc = 0;
 
 	xw_jcommit_decode(s->blk, &c);
-	/* Older than the previous one: left by an earlier use of the journal, no damage. */
+	/* Older than the previous transaction: left by an earlier use of the journal, no damage. */
 	if (s->suspect)
 		rc = c.sec < s->last_time ? 0
 					  : damage(s, "a descriptor or revoke block before", at);
@@ -144,7 +145,7 @@ static int walk(struct scan *s)
 		} else if (type == XW_JBD2_REVOKE) {
 			rc = note(s, at, true);
 		} else if (type == XW_JBD2_COMMIT) {
-			rc = take_commit(s, at);
+			rc = end_transaction(s, at);
 			if (rc != 1)
 				break;
 			rc = 0;
@@ -168,7 +169,9 @@ static void hit(struct scan *s)
 	s->hit = true;
 }
 
-/* A commit block behind damage. 1: all that was noted up to here is committed; 0: it is not. */
+/*
+ * Process a commit block after damage. 1: everything noted up to here is committed; 0: it is not.
+ */
 static int commit_beyond(struct scan *s)
 {
 	const bool ok = xw_jcommit_verify(&s->log->fmt, s->blk, s->crc);
@@ -205,9 +208,10 @@ static int note_beyond(struct scan *s, uint32_t at, uint32_t type)
 }
 
 /*
- * The whole log, past damage: each block with the magic is a header, since data blocks never start
- * with it, and one whose sequence number is not before that of the previous header is of this use
- * of the log. A commit block proves that the transactions before it were committed.
+ * Walk the whole log, past damage. A block with the magic is a header, since data blocks never
+ * start with it. A header whose sequence number is not less than that of the previous header
+ * belongs to the current use of the log. A commit block proves that the transactions before it were
+ * committed.
  */
 static int walk_beyond(struct scan *s)
 {
@@ -227,7 +231,7 @@ static int walk_beyond(struct scan *s)
 		s->at = xw_log_next(s->log, at);
 		if (rc || !xw_jblock_header(s->blk, &type, &sequence) ||
 		    sequence - s->sequence >= blocks) {
-			s->unknown |= !s->explained; /* data of a damaged descriptor, or not */
+			s->unknown |= !s->explained; /* may be a damaged revoke block */
 			hit(s);
 			continue;
 		}
@@ -237,7 +241,7 @@ static int walk_beyond(struct scan *s)
 			rc = note_beyond(s, at, type);
 		} else if (type == XW_JBD2_COMMIT) {
 			xw_jcommit_decode(s->blk, &c);
-			if (c.sec < s->last_time) /* left by an earlier use */
+			if (c.sec < s->last_time) /* left by an earlier use of the journal */
 				break;
 			s->last_time = c.sec;
 			if (commit_beyond(s))
@@ -356,8 +360,8 @@ static bool is_revoked(const struct scan *s, xw_blk blk, uint32_t sequence)
 	       sequence - s->log->jsb.sequence <= s->revoked.v[lo].age;
 }
 
-/* Add one copy, whose data is at block s->at of the log. */
-static int take_tag(struct scan *s, const struct xw_jtag *tag, uint32_t sequence)
+/* Add a copy of a block, which is at block s->at of the log. */
+static int add_copy(struct scan *s, const struct xw_jtag *tag, uint32_t sequence)
 {
 	struct xw_replay_block b = {
 		.blk = tag->blk, .at = s->at, .escaped = tag->flags & XW_JTAG_ESCAPED};
@@ -403,7 +407,7 @@ static int collect_tags(struct scan *s)
 		rc = xw_log_read(s->log, n->at, s->blk);
 		s->at = xw_log_next(s->log, n->at);
 		while (!rc && xw_jtag_next(&it, &tag)) {
-			rc = take_tag(s, &tag, n->sequence);
+			rc = add_copy(s, &tag, n->sequence);
 			s->at = xw_log_next(s->log, s->at);
 		}
 	}

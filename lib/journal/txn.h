@@ -17,9 +17,9 @@ struct xw_block_source {
 uint64_t xw_txn_blocks(const struct xw_log *log, uint64_t n);
 /*
  * Write transaction `sequence` from block `at` on: descriptors, data (escaped where necessary),
- * commit block with time sec/nsec. XW_ERR_LIMIT when it does not fit the log. Does not flush, and
- * does not update the journal superblock: a log whose start is elsewhere or 0 does not contain it
- * yet.
+ * commit block with time sec/nsec. XW_ERR_LIMIT if it does not fit the log. Does not flush, and
+ * does not update the journal superblock: the transaction is not in the log as long as `start` is 0
+ * or elsewhere.
  */
 int xw_txn_write(struct xw_log *log, uint32_t at, uint32_t sequence,
 		 const struct xw_block_source *src, uint64_t sec, uint32_t nsec);
@@ -32,7 +32,7 @@ struct xw_txn {
 	uint32_t nsec;
 	bool uncommitted; /* without a commit block: an incomplete transaction */
 };
-/* The same with blocks to revoke; *at is advanced to the block after it. */
+/* Like xw_txn_write(), with blocks to revoke; *at becomes the block after the transaction. */
 int xw_txn_put(struct xw_log *log, uint32_t *at, uint32_t sequence, const struct xw_txn *t);
 
 #endif
