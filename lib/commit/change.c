@@ -12,7 +12,7 @@
 
 #define CHUNK ((size_t)1 << 20)
 #define IOV 256
-#define HOST_PAGE 4096u /* hosts allocate in units of this size, or smaller ones */
+#define HOST_PAGE 4096u /* hosts allocate in units of at most this size */
 
 static const uint8_t zeros[65536];
 
@@ -29,7 +29,7 @@ int xw_change_before(const struct xw_change *c, uint64_t off, size_t len, void *
 	return there ? xw_dev_pread(c->base, buf, there, off) : 0;
 }
 
-/* The block of the superblock may be unreadable: a reason to write it, not to fail. */
+/* Read the superblock's block. If it is unreadable, that is a reason to write it, not to fail. */
 static int read_super(struct xw_change *c, bool *readable)
 {
 	const uint64_t bs = c->block_size, off = c->super_blk * bs;
@@ -88,7 +88,7 @@ static int compare_run(struct xw_change *c, const uint64_t *blocks, size_t n, ui
 	return rc;
 }
 
-/* All dirty blocks, plus that of the superblock whether dirty or not. */
+/* List all dirty blocks, and the superblock's block in any case. */
 static int list_blocks(struct xw_change *c, uint64_t **out, size_t *n)
 {
 	uint64_t *blocks = NULL, *more;
@@ -200,7 +200,7 @@ static bool may_be_hole(const struct xw_change *c, size_t i)
 	return false;
 }
 
-/* Where the host cannot allocate on request: write zeros over zeros to allocate. */
+/* Allocate by writing zeros over zeros, on hosts that cannot allocate on request. */
 static int fill_holes(struct xw_change *c, size_t i)
 {
 	const uint64_t off = c->blocks[i] * c->block_size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A change: the live blocks of an image that an overlay holds and that differ from the image, in
- * ascending order. The block with the superblock is always among them; the superblock in it is
- * chosen when it is written, since the superblock goes through several states.
+ * ascending order. The superblock's block is always among them; its superblock is set when the
+ * block is written, since the superblock goes through several states.
  */
 #ifndef XW_COMMIT_CHANGE_H
 #define XW_COMMIT_CHANGE_H
@@ -15,17 +15,17 @@
 struct xw_change {
 	struct xw_dev *overlay, *base; /* borrowed */
 	struct xw_diag *diag;
-	struct xw_guard *guard; /* borrowed; NULL: changes by others are not checked for */
+	struct xw_guard *guard; /* borrowed; NULL: no check for changes by others */
 	bool foreign; /* another process did change it: do not touch the image */
-	bool half; /* it was written in part, and the message tells which tool completes it */
-	bool done; /* the base has the new state, and nothing is left to do there */
+	bool half; /* written in part; the message tells which tool completes it */
+	bool done; /* the base has the new state completely */
 	uint32_t block_size;
 	uint64_t super_blk;
 	uint64_t old_size, new_size; /* sizes of the device in bytes */
 	uint64_t *blocks; /* n block numbers */
 	uint64_t *hashes; /* hash of each XW_CHANGE_SECTOR of their contents on the base */
 	size_t n;
-	bool empty; /* nothing differs, including superblock and size */
+	bool empty; /* no difference, including superblock and size */
 	XW_VEC(struct xw_run) reserved; /* blocks of holes that xw_change_reserve() has allocated */
 	uint8_t old_super[XW_SUPER_SIZE], new_super[XW_SUPER_SIZE];
 	/* the superblock's block as in the overlay, except for the superblock itself */
@@ -47,13 +47,16 @@ int xw_change_before(const struct xw_change *c, uint64_t off, size_t len, void *
  */
 void xw_change_set_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]);
 /*
- * Allocate space on the host for the blocks, some of which may be holes in the image file. The
+ * Allocate space on the host for those blocks of the change that are holes in the image file. The
  * contents of the image do not change.
  */
 int xw_change_reserve(struct xw_change *c);
-/* Best effort: punch the space that this allocated, in an image with its old contents. */
+/*
+ * Best effort: punch the space that xw_change_reserve() allocated, in an image with its old
+ * contents.
+ */
 void xw_change_unreserve(struct xw_change *c);
-/* The blocks, as the source of a transaction. Valid as long as c. */
+/* The blocks as the source of a transaction; valid as long as c. */
 struct xw_block_source xw_change_source(struct xw_change *c);
 /*
  * Write all blocks to the base (extending it first if necessary), merging adjacent ones. Does not

@@ -5,23 +5,24 @@
  *   step                                        interrupted after it, the image is
  *   shadow writes flushed                       old
  *   space for the blocks allocated              old
- *   redo record written, flushed, published     old (no bit: a file is dropped)
+ *   redo record written, flushed, published     old (no bit: a redo file is deleted)
  *   undo file likewise, if requested            old
  *   is the image unchanged by others?           old, or changed by them
  *   superblock with bit and nonce, flush        new, once the record is applied  [commit point]
- *     between the two: a file in a directory loses the ".new" of its name
+ *     before the flush: a redo file in a directory loses the ".new" of its name
  *   blocks, flush, size                         the same
  *   is it unchanged by others?                  the same
  *   record in the image: superblock, flush      the same (marked as done, with bit and nonce)
  *   record in the image: removed                the same (no record: nothing is applied)
  *   is the image unchanged by others?           the same
- *   final superblock, flush                     new (no bit: a file is dropped)
+ *   final superblock, flush                     new (no bit: a redo file is deleted)
  *   is it unchanged by others?                  the same
- *   file removed                                new
+ *   redo file removed                           new
  *
- * A record in the image is removed while the bit keeps others out: afterwards they may use its
- * blocks. A failure before the commit point removes the record; one at it tries to restore the old
- * superblock; one after it leaves everything for the next tool.
+ * A record in the image is removed while the pending bit excludes other tools: afterwards they may
+ * allocate its blocks. A failure before the commit point removes the record; a failure at the
+ * commit point tries to restore the old superblock; a failure after it leaves everything to the
+ * next tool.
  */
 #include "config.h"
 
@@ -102,7 +103,7 @@ int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct 
 	return xw_fail(diag, XW_ERR_IO, "%s: interrupted; the image is unchanged", name);
 }
 
-static void tell_deciding(const struct xw_commit_watch *watch, bool on)
+static void notify_deciding(const struct xw_commit_watch *watch, bool on)
 {
 	if (watch && watch->deciding)
 		watch->deciding(watch->arg, on);
@@ -117,7 +118,7 @@ static int make_nonce(const struct xw_commit_opts *opts, struct xw_diag *diag, u
 	return 0;
 }
 
-/* The file to be replaced may be the only one that can complete another filesystem. */
+/* A redo file to be replaced may be the only one that can complete another filesystem's change. */
 static int check_store(const struct xw_change *c, struct xw_redo_store *store, bool set_aside)
 {
 	const struct xw_diag before = c->diag ? *c->diag : (struct xw_diag){0};
@@ -131,7 +132,7 @@ static int check_store(const struct xw_change *c, struct xw_redo_store *store, b
 	else if (xw_redo_open(dev, c->diag, &redo))
 		xw_dev_close(dev);
 	if (c->diag)
-		*c->diag = before; /* create() reports a problem with it, if that matters */
+		*c->diag = before; /* create() reports a problem with the file, if it matters */
 	if (redo) {
 		(void)xw_super_decode(c->new_super, &sb);
 		other = memcmp(redo->uuid, sb.uuid, sizeof(sb.uuid)) != 0;
@@ -147,7 +148,7 @@ static int check_store(const struct xw_change *c, struct xw_redo_store *store, b
 		       "%s: redo file of another filesystem; nothing was committed", store->name);
 }
 
-/* Where the record goes: nothing else has its name, or what has it may be replaced. */
+/* Choose the record's name: either unused, or that of a file that may be replaced. */
 static int choose_name(const struct xw_change *c, const struct xw_commit_opts *opts,
 		       struct xw_redo_store *store, uint64_t nonce)
 {
@@ -168,7 +169,7 @@ static int create_in(const struct xw_change *c, const struct xw_commit_opts *opt
 	return rc ? rc : store->ops->create(store, xw_redo_bytes(c), out);
 }
 
-/* Is there a place in the superblocks for the number of a record in the image? */
+/* Have the superblocks space for the number of a record in the image? */
 static bool may_be_inside(const struct xw_change *c, const struct xw_commit_opts *opts)
 {
 	return opts->how != XW_COMMIT_FILE &&
@@ -177,8 +178,8 @@ static bool may_be_inside(const struct xw_change *c, const struct xw_commit_opts
 }
 
 /*
- * The first store that has room for the record: *out is empty, and *store owns its place. For a dry
- * run a redo file is not created.
+ * Create the record in the first store that has space: *out is empty, and *store contains it. In a
+ * dry run no redo file is created.
  */
 static int create_record(const struct xw_change *c, const struct xw_commit_opts *opts,
 			 uint64_t nonce, struct xw_redo_store **store, struct xw_dev **out)
@@ -214,14 +215,14 @@ static int publish(struct xw_change *c, const struct xw_commit_opts *opts, uint6
 {
 	int rc = xw_redo_write(dev, c, nonce, pending, &store->place, opts->now, c->diag);
 
-	if (!rc && !store->number) /* else it is flushed with its list */
+	if (!rc && !store->number) /* otherwise flushed with its list */
 		rc = xw_dev_flush(dev);
 	xw_dev_close(dev);
 	return rc ? rc : store->ops->publish(store);
 }
 
-/* Roll back what was not committed: does the image certainly have the old state? */
-static bool abandon(struct xw_change *c, struct xw_redo_store *store, bool super_touched)
+/* Roll back before the commit point. Returns whether the image certainly has the old state. */
+static bool roll_back(struct xw_change *c, struct xw_redo_store *store, bool super_touched)
 {
 	struct xw_diag *diag = c->base->diag;
 	int rc = 0;
@@ -247,7 +248,7 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 		rc = xw_dev_flush(c->base);
 	if (!rc)
 		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
-	if (!rc && c->new_size < c->base->size && !xw_redo_is_behind(store, c->new_size) &&
+	if (!rc && c->new_size < c->base->size && !xw_redo_is_after_end(store, c->new_size) &&
 	    xw_redo_may_cut(c->base, c->old_size))
 		rc = xw_dev_set_size(c->base, c->new_size);
 	if (!rc && inside) {
@@ -273,7 +274,10 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 	return store->ops->remove(store);
 }
 
-/* The commit point. The store learns of it before the flush, which may take long. */
+/*
+ * Write the superblock of the commit point. The store is told before the flush, which may take
+ * long.
+ */
 static int put_pending(struct xw_change *c, struct xw_redo_store *store,
 		       const uint8_t pending[XW_SUPER_SIZE])
 {
@@ -288,10 +292,10 @@ static int put_pending(struct xw_change *c, struct xw_redo_store *store,
 	return rc;
 }
 
-/* From an empty record to the commit point. */
-static int decide(struct xw_change *c, const struct xw_commit_opts *opts, uint64_t nonce,
-		  struct xw_redo_store *store, struct xw_dev *dev,
-		  const uint8_t pending[XW_SUPER_SIZE], bool *undecided)
+/* All steps from an empty record to the commit point. */
+static int run_to_commit_point(struct xw_change *c, const struct xw_commit_opts *opts,
+			       uint64_t nonce, struct xw_redo_store *store, struct xw_dev *dev,
+			       const uint8_t pending[XW_SUPER_SIZE], bool *undecided)
 {
 	bool undo_made = false;
 	int rc;
@@ -311,10 +315,10 @@ static int decide(struct xw_change *c, const struct xw_commit_opts *opts, uint64
 	xw_guard_unfreeze(c->guard);
 	if (rc) {
 		if (!c->foreign || !store->number)
-			(void)abandon(c, store, false);
+			(void)roll_back(c, store, false);
 	} else {
 		rc = put_pending(c, store, pending);
-		*undecided = !rc || !abandon(c, store, true);
+		*undecided = !rc || !roll_back(c, store, true);
 	}
 	if (rc && undo_made)
 		xw_undo_remove(opts->undo_file);
@@ -342,7 +346,7 @@ int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts,
 	}
 	/* An invalid old superblock cannot carry the bit; the new one can. */
 	xw_super_bytes_pend(usable ? c->old_super : c->new_super, nonce, store->number, pending);
-	rc = decide(c, opts, nonce, store, dev, pending, &info->undecided);
+	rc = run_to_commit_point(c, opts, nonce, store, dev, pending, &info->undecided);
 	if (rc)
 		return rc;
 	xw_change_set_super(c, pending);
@@ -390,7 +394,7 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 	return rc == 1 ? xw_commit_redo(c, opts, info) : rc;
 }
 
-/* After the commit point it would be too late to find that blocks lie past a file size limit. */
+/* Do all blocks lie within the file size limit? After the commit point this would be too late. */
 static int check_end(const struct xw_change *c)
 {
 	const uint64_t last = (c->blocks[c->n - 1] + 1) * c->block_size;
@@ -400,7 +404,7 @@ static int check_end(const struct xw_change *c)
 }
 
 /* Add the state of the image to the message of a failure. */
-static void tell_state(const struct xw_change *c, int rc, bool undecided)
+static void add_state(const struct xw_change *c, int rc, bool undecided)
 {
 	const char *text = c->diag ? c->diag->text : "";
 
@@ -416,7 +420,7 @@ static void tell_state(const struct xw_change *c, int rc, bool undecided)
 		xw_fail_add(c->diag, "; the image is unchanged");
 }
 
-/* The image has the old state: it must not take more space on its host than before. */
+/* The image has the old state: release the additional space on its host. */
 static void drop_reserve(struct xw_change *c)
 {
 	struct xw_diag *diag = c->base->diag;
@@ -424,7 +428,7 @@ static void drop_reserve(struct xw_change *c)
 
 	xw_change_unreserve(c);
 	c->base->diag = NULL;
-	/* not if somebody has made it longer still */
+	/* not if another process has extended the file since */
 	if (c->base->size > c->old_size && !xw_dev_stamp(c->base, &now) &&
 	    now.size == c->base->size)
 		(void)xw_dev_set_size(c->base, c->old_size);
@@ -452,7 +456,7 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	c.guard = opts->dry_run ? NULL : opts->guard;
 	if (!rc)
 		rc = xw_commit_look(&c, XW_COMMIT_NOTHING);
-	/* a copy of a torn superblock, out of a backup or the journal */
+	/* a torn superblock copied from a backup or the journal */
 	if (!rc && !c.empty && xw_super_bytes_forget(c.new_super))
 		xw_change_set_super(&c, c.new_super);
 	if (!rc && !c.empty)
@@ -462,16 +466,16 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	if (!rc && !c.empty && !opts->dry_run)
 		rc = xw_change_reserve(&c);
 	if (!rc && !c.empty) {
-		tell_deciding(opts->watch, true);
+		notify_deciding(opts->watch, true);
 		rc = commit(&c, opts, info);
-		tell_deciding(opts->watch, false);
+		notify_deciding(opts->watch, false);
 	}
 	if (!rc)
 		info->undecided = false;
 	else if (!info->undecided && !opts->dry_run && !c.foreign)
 		drop_reserve(&c);
 	if (rc && !opts->dry_run)
-		tell_state(&c, rc, info->undecided);
+		add_state(&c, rc, info->undecided);
 	xw_change_free(&c);
 	if (!rc && !opts->dry_run)
 		xw_overlay_discard(overlay);

@@ -8,28 +8,28 @@
 /* xw_commit_put_super() on the image being changed; updates its guard. */
 int xw_commit_step_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]);
 /*
- * Called before each superblock that a commit writes, and after the last: XW_ERR_BUSY when another
- * process has changed the image or uses it. Nothing may be written then; c->foreign is set.
+ * Called before each write of a superblock in a commit, and after the last one. XW_ERR_BUSY:
+ * another process has changed the image or uses it; c->foreign is set, and nothing may be written.
  */
 int xw_commit_look(struct xw_change *c, const char *then);
 #define XW_COMMIT_HALFWAY "the change had begun to be written: run xw-fsck -f"
 
 /*
- * A failure after the commit point: add to its message where the change is complete, and what
- * finishes it. After changes by others, which have a message of their own, that is a warning.
+ * After a failure past the commit point: add to the message where the complete change is, and what
+ * finishes it. If others have changed the image, which has its own message, this is a warning.
  */
 void xw_commit_tell_half(struct xw_change *c, const char *where, const char *next);
 
 /*
- * Commit by a redo record; with dry_run only its place is chosen. Sets info->how, and
- * info->undecided, which is initially false.
+ * Commit by a redo record; with dry_run only choose its place. Sets info->how and info->undecided,
+ * which is initially false.
  */
 int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts,
 		   struct xw_commit_info *info);
 
 /*
- * Commit through the journal. 1: it cannot be used, nothing was written, *why (of `size` bytes) has
- * the reason; 0: done; negative: failed.
+ * Commit through the journal. 1: the journal cannot be used, nothing was written, *why (of `size`
+ * bytes) has the reason; 0: done; negative: failed.
  */
 int xw_commit_journal(struct xw_change *c, const struct xw_commit_opts *opts, char *why,
 		      size_t size, bool *undecided);

@@ -16,7 +16,7 @@ void xw_guard_init(struct xw_guard *g, struct xw_dev *base, bool in_use_too)
 	struct xw_diag *devs = base->diag;
 
 	*g = (struct xw_guard){.base = base, .in_use_too = in_use_too};
-	base->diag = NULL; /* too short or unreadable: there is no filesystem to protect */
+	base->diag = NULL; /* a short or unreadable device has no filesystem to protect */
 	g->has_super = base->size >= XW_SUPER_OFFSET + XW_SUPER_SIZE &&
 		       !xw_dev_pread(base, g->super, sizeof(g->super), XW_SUPER_OFFSET);
 	base->diag = devs;
@@ -82,7 +82,7 @@ int xw_guard_look(const struct xw_guard *g, const char *then)
 	return rc;
 }
 
-/* A thread may be writing, so the size may grow before the device records it. */
+/* A thread may be writing, so the file may be longer than the device has recorded. */
 bool xw_guard_glance(const struct xw_guard *g)
 {
 	struct xw_dev_stamp now;

@@ -2,8 +2,8 @@
 /*
  * Detects whether an image that is being changed is still as this process left it. Locks exclude
  * other xw tools, but neither mounts nor other programs. Any program that writes to a filesystem
- * starts with its superblock: if it differs from what this process wrote or read last, then the
- * contents of the overlay and the map of free blocks belong to an obsolete state.
+ * writes its superblock first: if the superblock differs from what this process wrote or read last,
+ * the contents of the overlay and the map of free blocks are stale.
  */
 #ifndef XW_COMMIT_GUARD_H
 #define XW_COMMIT_GUARD_H
@@ -22,7 +22,7 @@ struct xw_guard {
 	bool has_super; /* otherwise there is no filesystem to protect */
 	/* current superblock of the image, as far as this process knows */
 	uint8_t super[XW_SUPER_SIZE];
-	int64_t mtime; /* of the image file, while nothing may be written; 0: not compared */
+	int64_t mtime; /* of the image file while frozen; 0: not compared */
 };
 
 /* Record the current superblock and size. */
@@ -36,15 +36,14 @@ void xw_guard_unfreeze(struct xw_guard *g);
 /* The usual end of the following message. */
 #define XW_COMMIT_NOTHING "nothing was committed"
 /*
- * XW_ERR_BUSY: mounted, used by a loop device, of another size, or with another superblock; then:
- * the end of the message, the consequence ("nothing was committed"). Superblocks on block devices
- * are read from the medium, unless they are mounted.
+ * XW_ERR_BUSY: the image is mounted, used by a loop device, or its size or superblock has changed.
+ * `then`: the end of the message, the consequence ("nothing was committed"). On block devices the
+ * superblock is read from the medium, unless it is mounted.
  */
 int xw_guard_look(const struct xw_guard *g, const char *then);
 /*
- * The same in a few microseconds, without a message: does not check for loop devices, nor for
- * changes hidden by a cache. True: unchanged. For a false result xw_guard_fail() records the
- * message.
+ * A check in a few microseconds, without a message, which detects neither loop devices nor changes
+ * hidden by a cache. True: unchanged. If false, xw_guard_fail() records the message.
  */
 bool xw_guard_glance(const struct xw_guard *g);
 int xw_guard_fail(const struct xw_guard *g, const char *then);

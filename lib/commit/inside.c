@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- *   create   finds blocks, which stay unchanged; those of the list come first. Behind the end of
- *            an image file the list is last, and is written at once, so that what a killed run
- *            leaves there can be found and removed
- *   publish  writes the list, and flushes it and the record
- *   remove   overwrites the list, so that nothing leads to the record any more, and gives the
- *            blocks back to the host: those that were holes are holes again, the others are
- *            zeros, so that the same change always makes the same image. On a block device only
- *            the list is overwritten. A file becomes as long as it was, but only one that ends
- *            with the record: elsewhere a record behind the end becomes zeros
+ * Steps of a record in the image:
+ *   create   allocates blocks, without writing to them; those of the list come first. After the
+ *            end of an image file the list is last, and is written at once, so that the remains
+ *            of a killed run can be found and removed
+ *   publish  writes the list, and flushes list and record
+ *   remove   overwrites the list, so that nothing refers to the record any more, and returns the
+ *            blocks to the host: former holes become holes again, the others are zeroed, so that
+ *            the same change always makes the same image. On a block device only the list is
+ *            overwritten. A file gets its former size, but only if it ends with the record:
+ *            otherwise a record after the end becomes zeros
  */
 #include "config.h"
 
@@ -25,7 +26,7 @@
 #include "dev/runs.h"
 
 #define MAGIC "XW-INSD1"
-#define LIST_MAX (1u << 20) /* blocks of a list; more are those of a forged one */
+#define LIST_MAX (1u << 20) /* maximum number of blocks of a valid list */
 
 struct XW_ON_DISK disk_run {
 	le64 start;
@@ -55,17 +56,17 @@ struct inside {
 	struct xw_redo_store store;
 	struct xw_diag *diag;
 	struct xw_dev *base; /* borrowed */
-	xw_inside_room_fn *room; /* NULL: behind the end, or an existing record */
+	xw_inside_room_fn *room; /* NULL: after the end, or an existing record */
 	void *arg;
 	uint32_t block_size;
 	uint8_t uuid[16];
 	uint64_t nonce;
 	uint64_t bytes; /* of the record */
-	uint64_t size_before; /* of the image file; only of a record behind its end */
-	uint64_t blocks; /* of the runs of an existing record */
+	uint64_t size_before; /* size of the image file; only for a record after its end */
+	uint64_t blocks; /* number of blocks in the runs of an existing record */
 	XW_VEC(xw_blk) list; /* blocks of the list */
 	struct xw_runs runs; /* of the record */
-	/* its blocks and those of the list: holes of the host's file before create(), and others */
+	/* blocks of record and list: holes of the host's file before create(), and other blocks */
 	struct xw_runs holes, data;
 };
 
@@ -89,13 +90,13 @@ uint64_t xw_inside_blocks(uint32_t block_size, uint64_t bytes, size_t runs)
 	return xw_div_up(bytes, block_size) + list_blocks(block_size, runs);
 }
 
-static void forget(struct inside *in)
+static void reset(struct inside *in)
 {
 	in->list.n = in->runs.list.n = in->holes.list.n = in->data.list.n = 0;
 	in->store.number = in->store.end = 0;
 }
 
-/* Remove n blocks from the beginning of the runs, and add them to the list's. */
+/* Move n blocks from the beginning of the runs to the list. */
 static int split_list(struct inside *in, uint64_t n)
 {
 	struct xw_run *r = in->runs.list.v;
@@ -112,7 +113,7 @@ static int split_list(struct inside *in, uint64_t n)
 	return 0;
 }
 
-/* Drop runs, or the end of one, that the record does not need. */
+/* Drop the runs, or the part of a run, that the record does not need. */
 static void trim(struct inside *in)
 {
 	uint64_t need = xw_div_up(in->bytes, in->block_size);
@@ -134,7 +135,7 @@ static int add_run(struct inside *in, struct xw_runs *to, uint64_t from, uint64_
 	return 0;
 }
 
-/* Note which blocks of a run are holes in the host's file. */
+/* Record which blocks of a run are holes in the host's file. */
 static int note_holes(struct inside *in, const struct xw_run *r)
 {
 	const uint64_t bs = in->block_size, end = r->start + r->len;
@@ -153,7 +154,7 @@ static int note_holes(struct inside *in, const struct xw_run *r)
 	return rc;
 }
 
-/* Behind the end of the file: the record, then its list. */
+/* Place the record after the end of the file, followed by its list. */
 static int choose_end(struct inside *in)
 {
 	const uint64_t bs = in->block_size, n = xw_div_up(in->bytes, bs);
@@ -234,8 +235,8 @@ static int put_list(struct inside *in)
 	return rc ? rc : xw_dev_flush(in->base);
 }
 
-/* Before anything of the record is written, its list makes the file longer, and says how much. */
-static int begin_behind(struct inside *in)
+/* The list is written before the record: it extends the file, and records the former size. */
+static int begin_after_end(struct inside *in)
 {
 	int rc = xw_dev_check_end(in->base, (in->list.v[0] + 1) * in->block_size);
 
@@ -247,13 +248,13 @@ static int inside_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev 
 	struct inside *in = inside(s);
 	int rc;
 
-	forget(in);
+	reset(in);
 	in->bytes = bytes;
 	rc = in->room ? choose_free(in) : choose_end(in);
 	if (!rc)
 		in->store.number = in->list.v[0] * in->block_size / XW_SUPER_NUMBER_UNIT;
 	if (!rc && !in->room && !s->dry_run)
-		rc = begin_behind(in);
+		rc = begin_after_end(in);
 	return rc ? rc : open_runs(in, out);
 }
 
@@ -269,7 +270,7 @@ static bool is_block_size(uint32_t n)
 	return n >= 1024 && n <= 65536 && !(n & (n - 1));
 }
 
-/* Is this block number i of the list? The first one says what the others must agree with. */
+/* Is this block number i of the list? The other blocks must agree with the first one. */
 static bool is_valid(struct inside *in, struct disk_list *d, size_t i)
 {
 	const uint64_t blocks = in->base->size / in->block_size;
@@ -297,7 +298,7 @@ static bool is_valid(struct inside *in, struct disk_list *d, size_t i)
 	return true;
 }
 
-static int take_runs(struct inside *in, const struct disk_list *d)
+static int read_runs(struct inside *in, const struct disk_list *d)
 {
 	for (size_t k = 0; k < get32(d->n); k++)
 		if (xw_vec_push(&in->runs.list,
@@ -306,7 +307,7 @@ static int take_runs(struct inside *in, const struct disk_list *d)
 	return 0;
 }
 
-/* The list from block blk on. Damage is XW_ERR_NOTFOUND. */
+/* Read the list from block blk on. XW_ERR_NOTFOUND if it is damaged. */
 static int read_list(struct inside *in, xw_blk blk)
 {
 	auto_free struct disk_list *d = malloc(in->block_size);
@@ -325,7 +326,7 @@ static int read_list(struct inside *in, xw_blk blk)
 			return XW_ERR_NOTFOUND;
 		if (xw_vec_push(&in->list, blk))
 			return xw_fail_nomem(in->diag, "a redo record");
-		rc = take_runs(in, d);
+		rc = read_runs(in, d);
 		blk = get64(d->next);
 	} while (!rc && blk);
 	if (!rc && in->blocks != xw_div_up(in->bytes, in->block_size))
@@ -333,7 +334,7 @@ static int read_list(struct inside *in, xw_blk blk)
 	return rc;
 }
 
-/* The first block of the list, whose size it tells. */
+/* Read the first block of the list, which contains the block size. */
 static int read_first(struct inside *in, uint64_t off)
 {
 	struct disk_list d;
@@ -352,8 +353,8 @@ static int read_first(struct inside *in, uint64_t off)
 }
 
 /*
- * Of an image that became longer by a record behind its end, as choose_end() does it: the size that
- * it has with the record.
+ * The size of an image file that was extended by a record after its end, as choose_end() places it;
+ * 0: the record is elsewhere.
  */
 static uint64_t end_of(const struct inside *in)
 {
@@ -374,12 +375,12 @@ static int inside_open(struct xw_redo_store *s, struct xw_dev **out)
 
 	if (number > INT64_MAX / XW_SUPER_NUMBER_UNIT)
 		return XW_ERR_NOTFOUND;
-	forget(in);
+	reset(in);
 	rc = read_first(in, number * XW_SUPER_NUMBER_UNIT);
 	in->store.number = number;
 	if (!rc)
 		in->store.end = end_of(in);
-	for (size_t i = 0; i < in->runs.list.n && !rc; i++) /* what was a hole is not known */
+	for (size_t i = 0; i < in->runs.list.n && !rc; i++) /* which blocks were holes is unknown */
 		rc = xw_vec_push(&in->data.list, in->runs.list.v[i]);
 	if (!rc)
 		rc = open_runs(in, out);
@@ -388,7 +389,7 @@ static int inside_open(struct xw_redo_store *s, struct xw_dev **out)
 
 /* ---- removal ---- */
 
-/* What is behind `limit` is not ours. */
+/* Zero a run, up to `limit`. */
 static int zero_blocks(const struct inside *in, struct xw_run r, uint64_t limit)
 {
 	const uint64_t bs = in->block_size, end = XW_MIN((r.start + r.len) * bs, limit);
@@ -408,8 +409,8 @@ static int zero_runs(const struct inside *in, const struct xw_runs *runs, bool k
 	return rc;
 }
 
-/* All of a record behind the end at once, its list too: it is in a larger file or device. */
-static int zero_behind(const struct inside *in)
+/* Zero a record after the end with its list, in a larger file or device. */
+static int zero_after_end(const struct inside *in)
 {
 	const uint64_t start = in->runs.list.v[0].start * in->block_size;
 	const uint64_t end = XW_MIN(in->store.end, in->base->size);
@@ -429,9 +430,9 @@ static int inside_remove(struct xw_redo_store *s)
 
 	if (!in->list.n)
 		return 0;
-	if (s->end && xw_redo_is_behind(s, s->size)) {
+	if (s->end && xw_redo_is_after_end(s, s->size)) {
 		rc = xw_redo_may_cut(in->base, s->end) ? xw_dev_set_size(in->base, s->size)
-						       : zero_behind(in);
+						       : zero_after_end(in);
 	} else {
 		for (size_t i = 0; i < in->list.n && !rc; i++)
 			rc = zero_blocks(in, (struct xw_run){in->list.v[i], 1}, in->base->size);
@@ -441,20 +442,20 @@ static int inside_remove(struct xw_redo_store *s)
 			rc = zero_runs(in, &in->data, true);
 	}
 	if (!rc)
-		forget(in);
+		reset(in);
 	return rc;
 }
 
-/* ---- a left-over ---- */
+/* ---- remains of a killed run ---- */
 
 #define BLOCK_MAX 65536u
 #define SECTOR 512u
 
 /*
- * Is this the list of a record that has made the file longer? It is in the last block, of which
- * perhaps only the beginning was written: all that is not zero is in its first sector.
+ * Is this the list of a record that extended the file? It is in the last block. If only the
+ * beginning of that block was written, all non-zero bytes are in its first sector.
  */
-static bool is_left_over(struct disk_list *d, uint64_t off, uint64_t end)
+static bool is_leftover(struct disk_list *d, uint64_t off, uint64_t end)
 {
 	const uint32_t bs = get32(d->block_size);
 	const uint64_t size = get64(d->size), bytes = get64(d->bytes);
@@ -471,7 +472,7 @@ int xw_inside_left_over(struct xw_dev *base, const uint8_t uuid[16], uint64_t fs
 {
 	const uint64_t unit = XW_SUPER_NUMBER_UNIT, end = base->size;
 	const uint64_t from = xw_round_up(end > BLOCK_MAX ? end - BLOCK_MAX : 0, unit);
-	auto_free uint8_t *tail = calloc(2, BLOCK_MAX); /* zeros behind the end */
+	auto_free uint8_t *tail = calloc(2, BLOCK_MAX); /* zeros after the end */
 	int rc;
 
 	*number = 0;
@@ -481,7 +482,7 @@ int xw_inside_left_over(struct xw_dev *base, const uint8_t uuid[16], uint64_t fs
 	for (uint64_t at = from; !rc && !*number && at + SECTOR <= end; at += unit) {
 		struct disk_list *d = (struct disk_list *)(void *)(tail + (at - from));
 
-		if (!is_left_over(d, at, end) || get64(d->size) < fs_end ||
+		if (!is_leftover(d, at, end) || get64(d->size) < fs_end ||
 		    memcmp(d->uuid, uuid, sizeof(d->uuid)) != 0)
 			continue;
 		*number = at / unit;

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A redo record in the image itself: in blocks that are free both before and after the change, or
- * behind the end of an image file. The record has the bytes of a redo file (redo.h); a list says
- * where they are. The list is a chain of blocks:
+ * after the end of an image file. The record has the format of a redo file (redo.h); a list of its
+ * blocks is stored in a chain of blocks:
  *
  *   0x00  magic "XW-INSD1"
  *   0x08  le32 block size in bytes, the unit of all block numbers here
- *   0x0C  le32 crc32c of this block with this field read as zero
+ *   0x0C  le32 crc32c of this block with this field set to zero
  *   0x10  UUID of the filesystem before the change
  *   0x20  le64 nonce
  *   0x28  le64 length of the record in bytes
- *   0x30  le64 the next block of the list; 0: this is the last
+ *   0x30  le64 next block of the list; 0: none
  *   0x38  le32 number of runs in this block
  *   0x3C  le32 number of blocks of the list before this one
- *   0x40  le64 size of the image in bytes before the change, for a record behind its end; else 0
+ *   0x40  le64 size of the image in bytes before the change, for a record after its end; else 0
  *   0x48  zero
  *   0x50  le64 first block, le64 number of blocks, for each run, in the order of the record
  *
- * The superblock leads to the first block of the list (super.h).
+ * The superblock refers to the first block of the list (super.h).
  */
 #ifndef XW_COMMIT_INSIDE_H
 #define XW_COMMIT_INSIDE_H
@@ -30,33 +30,33 @@ struct xw_runs {
 	XW_VEC(struct xw_run) list;
 };
 
-/* Blocks for a record of `bytes` in at most `runs` runs, its list included. */
+/* Number of blocks for a record of `bytes` in at most `runs` runs, including its list. */
 uint64_t xw_inside_blocks(uint32_t block_size, uint64_t bytes, size_t runs);
 
 /*
- * Finds blocks of block_size bytes for a record: adds to *out runs that together have at least
- * xw_inside_blocks(). XW_ERR_NOSPC, without a message: there are not so many.
+ * Finds blocks of block_size bytes for a record: adds runs with a total of at least
+ * xw_inside_blocks() to *out. XW_ERR_NOSPC, without a message: not enough free blocks.
  */
 typedef int xw_inside_room_fn(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out);
 
 /*
- * A store for a new record; base and arg are borrowed. room NULL: behind the end of the image file,
- * whose size becomes store->size when the record is removed.
+ * Create the store of a new record; base and arg are borrowed. room NULL: after the end of the
+ * image file, whose size becomes store->size when the record is removed.
  */
 int xw_inside_new(struct xw_dev *base, uint32_t block_size, xw_inside_room_fn *room, void *arg,
 		  struct xw_diag *diag, struct xw_redo_store **out);
 /*
- * The store of the record that a superblock leads to. Its open() fails with XW_ERR_NOTFOUND,
- * without a message, where there is no valid list.
+ * Open the store of the record that a superblock refers to. Its open() fails with XW_ERR_NOTFOUND,
+ * without a message, if there is no valid list.
  */
 int xw_inside_at(struct xw_dev *base, uint64_t number, struct xw_diag *diag,
 		 struct xw_redo_store **out);
 
 /*
- * Did a change that was never begun leave a record behind the end of an image file? Then *number
- * is that of the record, and *size what the file had before; *number 0: there is none. The
- * filesystem has this UUID and ends at byte `end`: what is in its own blocks is never a record,
- * because anyone who may write a file can put the bytes of one there.
+ * Did a change that was killed before its commit point leave a record after the end of an image
+ * file? Then *number is that of the record, and *size the former size of the file; *number 0: there
+ * is none. The filesystem has this UUID and ends at byte `end`. Blocks of the filesystem are never
+ * taken for a record, since any user who can write a file could put the bytes of one there.
  */
 int xw_inside_left_over(struct xw_dev *base, const uint8_t uuid[16], uint64_t end,
 			struct xw_diag *diag, uint64_t *number, uint64_t *size);

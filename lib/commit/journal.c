@@ -4,25 +4,24 @@
  *
  *   step                                        interrupted after it, the image is
  *   is the image unchanged by others?           old, or changed by them
- *   RECOVER in the superblock, flush            old, recovery finds nothing to do
+ *   RECOVER in the superblock, flush            old, recovery has nothing to replay
  *   one transaction into the log, flush         old (start is 0: the log is not read)
  *   is the image unchanged by others?           the same
  *   start in the journal superblock, flush      new, once the log is replayed   [commit point]
  *   is it unchanged by others?                  the same
  *   blocks in place, flush                      the same
- *   start 0, flush                              new, recovery finds nothing to do
+ *   start 0, flush                              new, recovery has nothing to replay
  *   is the image unchanged by others?           the same
  *   RECOVER cleared, flush                      new
  *
  * Every copy of the superblock that is written while the log may be in use has RECOVER set,
- * including the one in the transaction: a replay must not remove the reason for replaying.
+ * including the copy in the transaction: a replay must not clear the flag that requests it.
  *
- * At the end of a recovery with fast commits to be replayed, the log is not empty but starts with
- * nothing (start is not 0, RECOVER set): then that is the old state.
+ * At the end of a recovery with fast commits, the log contains these but no transaction (start is
+ * not 0, RECOVER is set): this is then the old state.
  *
- * This form requires that any tool which completes the change can find the log with the superblock,
- * descriptors and inode 8 of the partial state: they must be valid in both states and lead to the
- * same place.
+ * Any tool which completes the change must find the log with the superblock, descriptors and inode
+ * 8 of the partial state: they must be valid in both states and refer to the same blocks.
  */
 #include "config.h"
 
@@ -153,11 +152,11 @@ static bool check_logs(const struct xw_change *c, const struct xw_commit_opts *o
 }
 
 /*
- * Return to the old state; its superblock is written only if `start` on the medium is known to be
- * the old one (was): is it known?
+ * Return to the old state. Its superblock is written only if `start` on the medium is known to be
+ * the old one (was->start). Returns whether it is known.
  */
-static bool abandon(struct xw_change *c, struct xw_log *log, const struct xw_jsb *was,
-		    bool start_touched)
+static bool roll_back(struct xw_change *c, struct xw_log *log, const struct xw_jsb *was,
+		      bool start_touched)
 {
 	struct xw_diag *diag = c->base->diag;
 	int rc = 0;
@@ -173,16 +172,15 @@ static bool abandon(struct xw_change *c, struct xw_log *log, const struct xw_jsb
 	return !rc;
 }
 
-/* Everything up to and including the commit point. */
+/* All steps up to and including the commit point. */
 static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commit_opts *opts,
 		  bool *undecided)
 {
 	const struct xw_jsb was = log->jsb;
 	/*
-	 * After fast commits: do not use the block where the log starts, and skip a sequence
-	 * number, so that before the commit point no tool takes the transaction for the
-	 * continuation of the log; after it the fast commits belong to a transaction that was
-	 * skipped.
+	 * After fast commits: skip the block where the log starts, and a sequence number. Then
+	 * before the commit point no tool takes the transaction for the continuation of the log,
+	 * and after it the fast commits belong to a skipped transaction.
 	 */
 	const uint32_t at = was.start ? xw_log_next(log, was.start) : log->first;
 	const uint32_t sequence = was.sequence + (was.start != 0);
@@ -214,7 +212,7 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 	}
 	if (!rc && started)
 		rc = xw_dev_flush(c->base);
-	*undecided = !rc || !abandon(c, log, &was, started);
+	*undecided = !rc || !roll_back(c, log, &was, started);
 	return rc;
 }
 
@@ -228,7 +226,7 @@ static int checkpoint(struct xw_change *c, struct xw_log *log, const uint8_t sup
 		xw_guard_set_super(c->guard, super);
 		rc = xw_dev_flush(c->base);
 	}
-	if (!rc) /* as a replay leaves it: one sequence number skipped */
+	if (!rc) /* like a replay: skip one sequence number */
 		rc = xw_log_set_start(log, 0, log->jsb.sequence + 2);
 	if (!rc)
 		rc = xw_dev_flush(c->base);

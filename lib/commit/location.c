@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "commit/place.h"
+#include "commit/location.h"
 
-/* Of Linux 5.15 and later: a number that each disk, and each backing file of a loop device, has. */
+/* Linux 5.15 and later: a unique number of each disk, and of each backing file of a loop device. */
 #ifndef BLKGETDISKSEQ
 #define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)
 #endif
@@ -40,7 +40,7 @@ static bool read_boot_id(uint8_t out[16])
 	return have == 32;
 }
 
-/* Up to the end of a line. */
+/* Read the first line of a file. */
 static bool read_line(const char *path, char *out, size_t size)
 {
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -51,14 +51,14 @@ static bool read_line(const char *path, char *out, size_t size)
 	return *out;
 }
 
-static bool find_disk(int fd, const struct statx *st, struct xw_redo_place *out)
+static bool find_disk(int fd, const struct statx *st, struct xw_redo_location *out)
 {
 	out->device = makedev(st->stx_rdev_major, st->stx_rdev_minor);
 	return !ioctl(fd, BLKGETDISKSEQ, &out->number) && out->number;
 }
 
-/* An inode number is reused, together with the time of its creation it is not. */
-static bool find_file(const struct statx *st, struct xw_redo_place *out)
+/* Inode numbers are reused; inode number and creation time together are unique. */
+static bool find_file(const struct statx *st, struct xw_redo_location *out)
 {
 	out->device = makedev(st->stx_dev_major, st->stx_dev_minor);
 	out->number = st->stx_ino;
@@ -66,11 +66,11 @@ static bool find_file(const struct statx *st, struct xw_redo_place *out)
 	return st->stx_mask & STATX_BTIME && out->born;
 }
 
-/* A loop device, or a partition of one, is the file behind it, also when it is attached anew. */
-static bool find_loop(int fd, const struct statx *st, struct xw_redo_place *out)
+/* A loop device, or a partition of one, is identified by its backing file, even if reattached. */
+static bool find_loop(int fd, const struct statx *st, struct xw_redo_location *out)
 {
 	struct loop_info64 info = {0};
-	struct xw_redo_place found = {0};
+	struct xw_redo_location found = {0};
 	char path[80], text[PATH_MAX + 1];
 	uint64_t start = 0;
 	struct statx file;
@@ -94,48 +94,48 @@ static bool find_loop(int fd, const struct statx *st, struct xw_redo_place *out)
 	return true;
 }
 
-static bool find_device(int fd, const struct statx *st, struct xw_redo_place *out)
+static bool find_device(int fd, const struct statx *st, struct xw_redo_location *out)
 {
 	return find_loop(fd, st, out) || find_disk(fd, st, out);
 }
 
-void xw_redo_place_of(const char *path, uint64_t offset, struct xw_redo_place *out)
+void xw_redo_location_of(const char *path, uint64_t offset, struct xw_redo_location *out)
 {
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct statx st;
 	bool known;
 
-	*out = (struct xw_redo_place){.offset = offset};
+	*out = (struct xw_redo_location){.offset = offset};
 	known = fd >= 0 && !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &st) &&
 		(S_ISBLK(st.stx_mode) ? find_device(fd, &st, out) : find_file(&st, out)) &&
 		read_boot_id(out->boot);
 	if (!known)
-		*out = (struct xw_redo_place){0};
+		*out = (struct xw_redo_location){0};
 }
 
-static bool is_known(const struct xw_redo_place *p)
+static bool is_known(const struct xw_redo_location *p)
 {
 	static const uint8_t unknown[16];
 
 	return memcmp(p->boot, unknown, sizeof(unknown)) != 0;
 }
 
-static bool is_of_boot(const struct xw_redo_place *a, const struct xw_redo_place *b)
+static bool is_of_boot(const struct xw_redo_location *a, const struct xw_redo_location *b)
 {
 	return !memcmp(a->boot, b->boot, sizeof(a->boot));
 }
 
-bool xw_redo_place_same(const struct xw_redo_place *a, const struct xw_redo_place *b)
+bool xw_redo_location_same(const struct xw_redo_location *a, const struct xw_redo_location *b)
 {
 	return is_known(a) && is_of_boot(a, b) && a->device == b->device &&
 	       a->number == b->number && a->born == b->born && a->offset == b->offset;
 }
 
-bool xw_redo_place_differs(const struct xw_redo_place *a, const struct xw_redo_place *b)
+bool xw_redo_location_differs(const struct xw_redo_location *a, const struct xw_redo_location *b)
 {
 	if (!is_known(a) || !is_known(b))
 		return false;
 	if (is_of_boot(a, b))
-		return !xw_redo_place_same(a, b);
+		return !xw_redo_location_same(a, b);
 	return a->born && b->born && (a->born != b->born || a->offset != b->offset);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The redo file's format: written sequentially, verified completely before any byte of it is used.
+ * The format of a redo record: written sequentially, verified completely before it is used.
  *
- * Invariant: a file accepted by xw_redo_load() is complete. Every part has a checksum, and the
- * header contains the size of each.
+ * Invariant: a record accepted by xw_redo_load() is complete. Every part has a checksum, and the
+ * header contains the size of each part.
  */
 #include "config.h"
 
@@ -48,13 +48,13 @@ struct XW_ON_DISK disk_redo {
 	le64 log_blocks;
 	le32 hashes_csum;
 	uint8_t unused[4];
-	uint8_t boot[16]; /* struct xw_redo_place */
+	uint8_t boot[16]; /* struct xw_redo_location */
 	le64 device;
 	le64 number;
 	le64 born;
 	le64 offset;
 	uint8_t reserved[0x3FC - 0x88];
-	le32 csum; /* of all 4096 bytes with this field read as zero */
+	le32 csum; /* of all 4096 bytes with this field set to zero */
 	uint8_t old_super[XW_SUPER_SIZE];
 	uint8_t pending_super[XW_SUPER_SIZE];
 	uint8_t new_super[XW_SUPER_SIZE];
@@ -95,7 +95,7 @@ static uint64_t fs_bytes(const uint8_t super[XW_SUPER_SIZE], struct xw_super *sb
 	return sb->blocks_count * xw_super_block_size(sb);
 }
 
-/* If a filesystem grows, the descriptors of its new groups are in the change. */
+/* If the filesystem grows, the change must include the descriptors of the new groups. */
 static bool has_descriptors(const struct sizes *s, const struct xw_super *sb, uint64_t before)
 {
 	const uint64_t bs = xw_super_block_size(sb), groups = xw_super_groups(sb);
@@ -105,8 +105,8 @@ static bool has_descriptors(const struct sizes *s, const struct xw_super *sb, ui
 }
 
 /*
- * The image may grow only to hold its filesystem, before or after the change, and never becomes
- * shorter than that: sizes in a forged redo file are rejected.
+ * The image may grow only to the size of its filesystem, before or after the change, and never
+ * becomes shorter than it: forged sizes in a redo file are rejected.
  */
 static bool sizes_agree(const struct sizes *s)
 {
@@ -156,7 +156,7 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 		.checksum_type = 4,
 		.nr_users = 1,
 	};
-	struct xw_change with_new = *c; /* with a superblock page of its own */
+	struct xw_change with_new = *c; /* a copy with a superblock page of its own */
 	struct xw_block_source src;
 	struct xw_log *log = NULL;
 	int rc;
@@ -178,7 +178,7 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 	return rc;
 }
 
-static void put_place(struct disk_redo *d, const struct xw_redo_place *p)
+static void put_place(struct disk_redo *d, const struct xw_redo_location *p)
 {
 	memcpy(d->boot, p->boot, sizeof(d->boot));
 	d->device = put64(p->device);
@@ -187,7 +187,7 @@ static void put_place(struct disk_redo *d, const struct xw_redo_place *p)
 	d->offset = put64(p->offset);
 }
 
-static void get_place(const struct disk_redo *d, struct xw_redo_place *p)
+static void get_place(const struct disk_redo *d, struct xw_redo_location *p)
 {
 	memcpy(p->boot, d->boot, sizeof(p->boot));
 	p->device = get64(d->device);
@@ -202,7 +202,7 @@ uint64_t xw_redo_bytes(const struct xw_change *c)
 }
 
 int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
-		  const uint8_t pending[XW_SUPER_SIZE], const struct xw_redo_place *place,
+		  const uint8_t pending[XW_SUPER_SIZE], const struct xw_redo_location *place,
 		  int64_t now, struct xw_diag *diag)
 {
 	const uint64_t log_blocks = log_length(c->n, c->block_size);
@@ -236,8 +236,8 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	memcpy(d.new_super, c->new_super, XW_SUPER_SIZE);
 	rc = xw_dev_check_end(dev, xw_redo_bytes(c));
 	/*
-	 * The magic is written at once, so that the file can be identified as ours from its first
-	 * byte on.
+	 * The magic is written at once, so that the file is identified as ours from its first byte
+	 * on.
 	 */
 	if (!rc)
 		rc = xw_dev_pwrite(dev, &d, XW_REDO_MAGIC_LEN, 0);
@@ -357,9 +357,7 @@ static int load_hashes(struct xw_redo *r)
 	return 0;
 }
 
-/*
- * Checked before memory is allocated for the sizes in the header, and before the image is resized.
- */
+/* Check the sizes in the header before memory is allocated for them and the image is resized. */
 static int check_sizes(const struct xw_redo *r, const struct xw_dev *image)
 {
 	const struct sizes s = {r->old_super, r->new_super, r->old_size,
@@ -407,7 +405,7 @@ int xw_redo_load(struct xw_redo *r, const struct xw_dev *image)
 	return rc;
 }
 
-/* Does each sector of block i hold either its old or its new contents? */
+/* Does each sector of block i have either its old or its new contents? */
 static bool block_matches(const struct xw_redo *r, size_t i, const uint8_t *has,
 			  const uint8_t *becomes)
 {
@@ -486,7 +484,7 @@ int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store 
 	if (!rc)
 		rc = xw_dev_flush(image);
 	if (!rc && r->new_size < image->size &&
-	    (!inside || !xw_redo_is_behind(inside, r->new_size)) &&
+	    (!inside || !xw_redo_is_after_end(inside, r->new_size)) &&
 	    xw_redo_may_cut(image, r->left_size))
 		rc = xw_dev_set_size(image, r->new_size);
 	if (!rc && inside) {

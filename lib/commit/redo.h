@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The redo record, in a file or in the image: everything that a change writes over live blocks, so
- * that the change can be completed when the image is opened next.
+ * The redo record, in a file or in the image: all changes to live blocks, so that the next tool
+ * that opens the image can complete the change.
  *
  *   byte 0      header, 4096 bytes (little-endian, crc32c at its end)
  *   byte 4096   le64 for each sector of each block in the log: hash of its old contents
  *   log_offset  a jbd2 log: superblock, one transaction; 64-bit, checksum v3
  *
- * The block of the superblock is in the log with the new superblock in it.
+ * The log contains the superblock's block with the new superblock.
  */
 #ifndef XW_COMMIT_REDO_H
 #define XW_COMMIT_REDO_H
@@ -24,57 +24,57 @@ struct xw_redo {
 	uint32_t block_size;
 	uint8_t uuid[16]; /* of the image's filesystem before the change */
 	uint64_t nonce;
-	struct xw_redo_place place; /* where the image was, of a file in a directory */
+	struct xw_redo_location place; /* place of the image, for a file in a directory */
 	uint64_t old_size, new_size; /* sizes of the device */
 	uint64_t blocks;
 	uint32_t hashes_csum;
 	uint64_t log_offset, log_blocks;
 	uint8_t old_super[XW_SUPER_SIZE], pending_super[XW_SUPER_SIZE], new_super[XW_SUPER_SIZE];
 	uint64_t *hashes;
-	/* the record is in the image: as long as it is there, so is the image */
+	/* the record is in the image */
 	bool inside;
-	uint64_t left_size; /* of the image, which the change leaves until it sets the new one */
+	uint64_t left_size; /* size that the change gives the image before the final size */
 };
 
-/* The record was found in the image, at s. Its place must be what its contents say. */
+/* The record was found in the image, in store s. Its location must agree with its contents. */
 void xw_redo_set_inside(struct xw_redo *r, struct xw_redo_store *s);
 
 /* Length in bytes of the file for change c. */
 uint64_t xw_redo_bytes(const struct xw_change *c);
 /*
- * Write the whole file for change c; pending: the superblock for the commit point. Does not flush.
+ * Write the whole record for change c. pending: the superblock of the commit point. Does not flush.
  */
 int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
-		  const uint8_t pending[XW_SUPER_SIZE], const struct xw_redo_place *place,
+		  const uint8_t pending[XW_SUPER_SIZE], const struct xw_redo_location *place,
 		  int64_t now, struct xw_diag *diag);
 
 /*
- * Read the header. Owns dev once it succeeds. XW_ERR_INPUT: not a redo file; XW_ERR_CORRUPT,
- * XW_ERR_CHECKSUM: damaged; XW_ERR_UNSUPPORTED: of another version.
+ * Read the header. Owns dev if it succeeds. XW_ERR_INPUT: not a redo record; XW_ERR_CORRUPT,
+ * XW_ERR_CHECKSUM: damaged; XW_ERR_UNSUPPORTED: another version.
  */
 int xw_redo_open(struct xw_dev *dev, struct xw_diag *diag, struct xw_redo **out);
 /*
- * Verify the rest of the file, every block of it, and its sizes against the superblocks and the
- * image: XW_ERR_STATE when the image has neither the old nor the new size. Must succeed before the
- * following calls.
+ * Verify the rest of the record, every block of it, and its sizes against the superblocks and the
+ * image: XW_ERR_STATE if the image has neither the old nor the new size. Must succeed before the
+ * following functions are called.
  */
 int xw_redo_load(struct xw_redo *r, const struct xw_dev *image);
 void xw_redo_close(struct xw_redo *r);
 
 /*
- * Is this the image that the file was made for, judging by its blocks: does each sector outside the
- * superblock's block hold its old or its new contents? 1, 0, or an error.
+ * Do the blocks of the image match the record: does each sector outside the superblock's block have
+ * its old or its new contents? 1, 0, or an error.
  */
 int xw_redo_matches(struct xw_redo *r, struct xw_dev *image);
 /*
  * Write all blocks, with the superblock as pending; flush; set the size (a larger file or device
  * keeps its own); write the new superblock; flush. inside: the store of a record in the image,
- * which is removed before that superblock; NULL: it is elsewhere, or may stay.
+ * which is removed before the new superblock is written; NULL: no record, or it may stay.
  */
 int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store *inside);
 /*
- * All blocks are in place: write a superblock that says so, and remove the record while its pending
- * bit keeps other tools from using its blocks.
+ * After all blocks are in place: write a superblock that marks the change as done, and remove the
+ * record while the pending bit excludes other tools from its blocks.
  */
 int xw_redo_remove_inside(struct xw_redo_store *inside, struct xw_dev *image, uint64_t new_size,
 			  const uint8_t done[XW_SUPER_SIZE]);

@@ -4,12 +4,12 @@
  *
  *   create:  NAME.tmp, with the image's owner and permissions: it contains parts of the image
  *   publish: rename to NAME, fsync of the directory
- *   remove:  unlink of both, fsync of the directory
+ *   remove:  unlink both, fsync of the directory
  *
  * Several images may use the same NAME (--redo-file), and be changed at the same time. The process
- * that creates a file locks it for as long as it exists, and a name is replaced or removed only by
- * a process that holds the lock of the file with that name. So a change fails if another one has
- * the name, and never loses its redo file to another one.
+ * that creates a file locks it for as long as it exists, and replaces or removes a name only if it
+ * holds the lock of the file with that name. So a change fails if another change uses the name, and
+ * never loses its redo file to another change.
  */
 #include "config.h"
 
@@ -41,7 +41,7 @@ struct file_store {
 	uid_t uid;
 	gid_t gid;
 	char *path, *tmp;
-	int fd; /* the file created by create(), locked; -1: none */
+	int fd; /* file from create(), locked; -1: none */
 	struct stat known; /* the published file as found by open(); st_nlink 0: none */
 };
 
@@ -57,7 +57,7 @@ static struct file_store *fs(struct xw_redo_store *s)
 	return (struct file_store *)s;
 }
 
-/* Is it missing, or a redo file of ours (or one whose first bytes were never written)? */
+/* Is the file missing, or a redo file of ours (or a file whose first bytes were never written)? */
 static int check_ours(struct file_store *f, const char *path)
 {
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -71,7 +71,7 @@ static int check_ours(struct file_store *f, const char *path)
 		n = pread(fd, magic, sizeof(magic), 0);
 		if (n == 0 || (n == sizeof(magic) && !memcmp(magic, XW_REDO_MAGIC, sizeof(magic))))
 			return 0;
-		/* space was allocated, the contents were never written */
+		/* the space was allocated, but the contents were never written */
 		if (n > 0 && path == f->tmp)
 			return 0;
 	}
@@ -100,7 +100,7 @@ static int fail_busy(const struct file_store *f, const char *path)
 }
 
 /*
- * As lock_fd() of devices: only a lock of another process counts; hosts without locks are accepted.
+ * Is the file locked by another process? As lock_fd() of devices: hosts without locks are accepted.
  */
 static bool is_locked(int fd)
 {
@@ -112,7 +112,7 @@ static bool is_locked(int fd)
 	return r && errno == EWOULDBLOCK;
 }
 
-/* Lock the file `path`; *fd is -1 when it does not exist. XW_ERR_BUSY */
+/* Lock the file `path`; *fd is -1 if it does not exist. XW_ERR_BUSY */
 static int lock_name(const struct file_store *f, const char *path, int *fd)
 {
 	struct stat st;
@@ -128,8 +128,8 @@ static int lock_name(const struct file_store *f, const char *path, int *fd)
 }
 
 /*
- * Create an empty file NAME.tmp, and lock it: a file of an earlier run is never reused, since its
- * owner could be any user.
+ * Create an empty file NAME.tmp, and lock it. A file of an earlier run is never reused, since any
+ * user could own it.
  */
 static int make_tmp(struct file_store *f)
 {
@@ -163,10 +163,11 @@ static void forget_made(struct file_store *f)
 }
 
 /*
- * Uses the descriptor: the name may refer to another file, if other users may write to the
- * directory. If the owner cannot be set, the file is at least not accessible to others.
+ * Give the file the owner and mode of the image. Uses the descriptor: the name may refer to another
+ * file, if other users may write to the directory. If the owner cannot be set, the file is at least
+ * not accessible to others.
  */
-static int like_image(struct file_store *f, int fd)
+static int copy_owner(struct file_store *f, int fd)
 {
 	mode_t mode = f->mode;
 	struct stat st;
@@ -194,7 +195,7 @@ static int file_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **
 	rc = make_tmp(f);
 	if (rc)
 		return rc;
-	rc = like_image(f, f->fd);
+	rc = copy_owner(f, f->fd);
 	fd = rc ? -1 : fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 	if (!rc && fd < 0)
 		rc = xw_dev_fail_open(f->diag, f->tmp, errno);
@@ -205,7 +206,7 @@ static int file_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **
 	return rc;
 }
 
-/* An earlier redo file is replaced only if open() has found it. */
+/* Publish; an earlier redo file is replaced only if open() has found it. */
 static int file_publish(struct xw_redo_store *s)
 {
 	struct file_store *f = fs(s);
@@ -266,7 +267,7 @@ static int unlink_one(const struct file_store *f, const char *path, bool *remove
 	return 0;
 }
 
-/* A file locked by another process is not a left-over. */
+/* Remove NAME.tmp, unless another process has locked it. */
 static int remove_tmp(struct file_store *f, bool *removed)
 {
 	const struct xw_diag before = f->diag ? *f->diag : (struct xw_diag){0};
@@ -285,7 +286,7 @@ static int remove_tmp(struct file_store *f, bool *removed)
 	return unlink_one(f, f->tmp, removed);
 }
 
-/* The file that this store created or opened; if neither, any redo file. */
+/* Remove the file that this store created or opened; if neither, any redo file. */
 static int remove_published(struct file_store *f, bool *removed)
 {
 	auto_fd int fd = -1;
@@ -360,8 +361,8 @@ static const struct xw_redo_store_ops file_ops = {
 	.close = file_close,
 };
 
-/* Filesystems in one file (a disk with partitions) have one redo file each. */
-static char *beside(const char *real, uint64_t offset)
+/* Filesystems in one file (a disk with partitions) have a redo file each. */
+static char *path_beside(const char *real, uint64_t offset)
 {
 	char *s;
 
@@ -410,7 +411,7 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 	f->mode = st.st_mode & 0777;
 	f->uid = st.st_uid;
 	f->gid = st.st_gid;
-	f->path = redo_file ? strdup(redo_file) : beside(real, offset);
+	f->path = redo_file ? strdup(redo_file) : path_beside(real, offset);
 	f->tmp = f->path ? join(f->path, TMP) : NULL;
 	f->store.name = f->path;
 	if (!f->path || !f->tmp) {

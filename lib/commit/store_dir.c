@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A directory of redo files, for images that have no place beside them: block devices, and
+ * A directory of redo files, for images that cannot have one beside them: block devices, and
  * filesystems in a part of a larger file.
  *
- * Each file is called UUID-NONCE.xw-redo, so that the changes of several filesystems, and of copies
- * of one, are never in each other's way. Which file belongs to an image its header says, not its
- * name: the UUID of an image changes with `xw-tune -U`, and a lost superblock has none.
+ * Each file is called UUID-NONCE.xw-redo, so that changes of several filesystems, and of copies of
+ * one, do not conflict. The header of a file, not its name, tells which image it belongs to: the
+ * UUID of an image changes with `xw-tune -U`, and a lost superblock has none.
  *
- * Until the superblock of the commit point is written a file is called UUID-NONCE.new.xw-redo, so
- * that a killed process does not leave one that could belong to a copy of its image. (A kill
- * between that write and the renaming leaves this name as well; it is found by both.)
+ * Until the superblock of the commit point is written, a file is called UUID-NONCE.new.xw-redo, so
+ * that a killed process does not leave a file that could belong to a copy of its image. (A kill
+ * between that write and the renaming leaves this name as well; both names are searched for.)
  */
 #include "config.h"
 
@@ -39,7 +39,7 @@ struct dir_store {
 	struct xw_redo_store store;
 	struct xw_diag *diag;
 	char *image, *dir; /* owned; dir without a slash at its end */
-	struct dirent **files; /* scandir(): of the directory, by name */
+	struct dirent **files; /* the files of the directory, by name (scandir) */
 	int n_files; /* -1: not listed yet */
 	struct xw_redo_store *one; /* the file that was selected or named; NULL: none */
 };
@@ -74,20 +74,20 @@ static void free_list(struct dirent **files, int n)
 		free(files);
 }
 
-static void forget_one(struct dir_store *d)
+static void deselect_file(struct dir_store *d)
 {
 	xw_redo_store_close(d->one);
 	d->one = NULL;
 	d->store.name = d->dir;
 }
 
-/* Go on with DIR/NAME. */
-static int take_one(struct dir_store *d, const char *name)
+/* Select the file DIR/NAME. */
+static int select_file(struct dir_store *d, const char *name)
 {
 	auto_free char *path = NULL;
 	int rc;
 
-	forget_one(d);
+	deselect_file(d);
 	if (asprintf(&path, "%s/%s", d->dir, name) < 0)
 		return xw_fail_nomem(d->diag, "a redo file's name");
 	rc = xw_redo_store_open(d->image, path, 0, d->diag, &d->one);
@@ -107,8 +107,8 @@ static int dir_select(struct xw_redo_store *s, size_t n)
 			return xw_fail_errno(d->diag, XW_ERR_IO, errno, "%s: cannot read", d->dir);
 	}
 	if (d->n_files >= 0 && n < (size_t)d->n_files)
-		return take_one(d, d->files[n]->d_name);
-	forget_one(d);
+		return select_file(d, d->files[n]->d_name);
+	deselect_file(d);
 	return XW_ERR_NOTFOUND;
 }
 
@@ -119,7 +119,7 @@ static int fail_dir(const struct dir_store *d)
 			     errno, "%s: cannot create the directory for redo files", d->dir);
 }
 
-/* The directory and those above it: what is in it is for its owner alone. */
+/* Create the directory and its parents, accessible only to the owner. */
 static int make_dir(const struct dir_store *d)
 {
 	auto_free char *path = strdup(d->dir);
@@ -139,8 +139,8 @@ static int make_dir(const struct dir_store *d)
 	return 0;
 }
 
-/* Nobody writes it any more: it was never published, and its writer's lock is gone. */
-static void remove_left(const struct dir_store *d, const char *name)
+/* Remove an unpublished file whose writer has died: its lock is gone. */
+static void remove_unpublished(const struct dir_store *d, const char *name)
 {
 	auto_free char *path = NULL;
 	auto_fd int fd = -1;
@@ -156,7 +156,7 @@ static void remove_left(const struct dir_store *d, const char *name)
 		(void)unlink(path);
 }
 
-/* What killed changes of the same filesystem never published. */
+/* Remove the unpublished files of killed changes of the same filesystem. */
 static void remove_left_overs(const struct dir_store *d, const char *uuid)
 {
 	struct dirent **files = NULL;
@@ -164,7 +164,7 @@ static void remove_left_overs(const struct dir_store *d, const char *uuid)
 
 	for (int i = 0; i < n; i++)
 		if (!strncmp(files[i]->d_name, uuid, UUID_CHARS))
-			remove_left(d, files[i]->d_name);
+			remove_unpublished(d, files[i]->d_name);
 	free_list(files, n);
 }
 
@@ -196,7 +196,7 @@ static int dir_name_new(struct xw_redo_store *s, const uint8_t uuid[16], uint64_
 	print_uuid(uuid, text);
 	remove_left_overs(d, text);
 	snprintf(name, sizeof(name), "%s-%016" PRIx64 NEW, text, nonce);
-	return take_one(d, name);
+	return select_file(d, name);
 }
 
 static void dir_decided(struct xw_redo_store *s)
@@ -246,7 +246,7 @@ static void dir_close(struct xw_redo_store *s)
 {
 	struct dir_store *d = ds(s);
 
-	forget_one(d);
+	deselect_file(d);
 	xw_redo_store_close(d->store.beside);
 	free_list(d->files, d->n_files);
 	free(d->image);
@@ -286,7 +286,7 @@ int xw_redo_store_dir(const char *image, const char *dir, uint64_t offset, struc
 	for (n = strlen(d->dir); n > 1 && d->dir[n - 1] == '/'; n--)
 		d->dir[n - 1] = '\0';
 	d->store.name = d->dir;
-	xw_redo_place_of(image, offset, &d->store.place);
+	xw_redo_location_of(image, offset, &d->store.place);
 	*out = &d->store;
 	return 0;
 }

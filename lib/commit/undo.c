@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The undo file. An earlier one is copied and continued in a file that is renamed when complete, so
- * that a full host or a crash leaves the earlier one unchanged.
+ * The undo file. An existing one is copied and extended in a new file that is renamed when
+ * complete, so that a full host or a crash leaves the existing file unchanged.
  *
- * Invariant: the oldest contents of a place are kept. A place that the file has is never added
- * again, and no place is in it twice.
+ * Invariant: the oldest contents of a block are kept. A block that is in the file is never added
+ * again.
  */
 #include "config.h"
 
@@ -40,7 +40,7 @@ struct undo {
 	XW_VEC(struct xw_run) have; /* recorded bytes of the image, ascending */
 };
 
-/* ---- an earlier file ---- */
+/* ---- an existing file ---- */
 
 static int not_ours(const struct undo *u, const char *name, const char *why)
 {
@@ -89,7 +89,7 @@ static int read_header(struct undo *u, struct xw_dev *old)
 	return 0;
 }
 
-/* Read the block of keys at `end`, and the end of the contents after it. */
+/* Read the block of keys at `end`; sets `end` after its contents. */
 static int read_keys(struct undo *u, struct xw_dev *old, uint64_t left)
 {
 	const uint64_t blocks = old->size / u->f.unit;
@@ -163,7 +163,7 @@ static int go_on_with(struct undo *u, struct xw_dev *old)
 
 /* ---- adding blocks ---- */
 
-/* The old contents of n units from byte `at` of the image on; none past its end. */
+/* Add the old contents of n units from byte `at` of the image on, up to its end. */
 static int put_run(struct undo *u, uint64_t at, size_t n, uint8_t *buf)
 {
 	const size_t size = (size_t)XW_MIN(n * u->f.unit, u->c->old_size - at);
@@ -187,7 +187,7 @@ static bool has(const struct undo *u, uint64_t at)
 	return lo && at - u->have.v[lo - 1].start < u->have.v[lo - 1].len;
 }
 
-/* Add every unit that a block of the change touches and that the file does not have. */
+/* Add every unit that the change modifies and that is not in the file yet. */
 static int put_all(struct undo *u)
 {
 	const struct xw_change *c = u->c;
@@ -242,8 +242,8 @@ static int write_file(struct undo *u, const char *path, bool made, struct xw_dev
 	return rc;
 }
 
-/* *made: there is no file yet. *old: an existing one, to be continued. */
-static int look(const struct undo *u, const char *path, bool *made, struct xw_dev **old)
+/* *made: the file does not exist yet. *old: an existing file, to be extended. */
+static int open_existing(const struct undo *u, const char *path, bool *made, struct xw_dev **old)
 {
 	struct stat st;
 
@@ -265,7 +265,7 @@ int xw_undo_write(const struct xw_commit_opts *opts, const struct xw_change *c, 
 			 .diag = c->diag,
 			 .dropped = opts->dropped_super};
 	struct xw_dev *old = NULL;
-	int rc = look(&u, path, made, &old);
+	int rc = open_existing(&u, path, made, &old);
 
 	if (!rc)
 		rc = write_file(&u, path, *made, old);

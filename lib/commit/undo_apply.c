@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading an undo file: header, then blocks of keys, each with the contents that its keys name. */
+/* Reads an undo file: header, then blocks of keys, each followed by the contents of its keys. */
 #include "config.h"
 
 #include "commit/undo_apply.h"
@@ -17,12 +17,12 @@
 #define CHUNK ((size_t)1 << 20)
 
 struct piece {
-	uint64_t to, from; /* bytes: in the filesystem, in the undo file */
+	uint64_t to, from; /* offsets in bytes: in the filesystem, in the undo file */
 	uint32_t size, csum;
 };
 
 struct xw_undo {
-	struct xw_undo_file f; /* its header and keys, as read */
+	struct xw_undo_file f; /* header and keys as read */
 	struct xw_dev *dev;
 	struct xw_diag *diag;
 	struct xw_undo_info info;
@@ -80,7 +80,7 @@ static int read_header(struct xw_undo *u)
 	return 0;
 }
 
-/* The contents of a piece: given to fn in chunks. */
+/* Passes the contents of a piece to fn in chunks. */
 typedef int chunk_fn(void *arg, const uint8_t *buf, size_t len, uint64_t at);
 
 static int each_chunk(struct xw_undo *u, const struct piece *p, chunk_fn *fn, void *arg)
@@ -131,7 +131,7 @@ static int add_piece(struct xw_undo *u, const struct xw_disk_key *key)
 	return 0;
 }
 
-/* The block of keys at f->end, and the contents behind it. */
+/* Read the block of keys at f->end, and verify the contents after it. */
 static int read_keys(struct xw_undo *u, uint64_t left)
 {
 	struct xw_undo_file *f = &u->f;
@@ -178,7 +178,7 @@ int xw_undo_open_dev(struct xw_dev *file, struct xw_diag *diag, struct xw_undo *
 	u->dev = file;
 	rc = read_all(u);
 	if (rc) {
-		u->dev = NULL; /* it stays the caller's */
+		u->dev = NULL; /* not owned after a failure */
 		xw_undo_close(u);
 	} else {
 		*out = u;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Invariant: before a unit of the old contents is written over the first time, it is in the undo
- * file. Units are saved once, in runs; what lies behind the old end needs no undoing.
+ * Invariant: a unit of the old contents is in the undo file before it is first overwritten. Each
+ * unit is saved once, in runs; units after the old end need no undo.
  *
- * Writers and readers may be several threads: one lock is held while a range is saved.
+ * Several threads may write and read: one lock is held while a range is saved.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ struct undo_dev {
 
 static struct undo_dev *recorder(struct xw_dev *d)
 {
-	return (struct undo_dev *)d; /* dev comes first */
+	return (struct undo_dev *)d; /* dev is the first member */
 }
 
 static int save_run(struct undo_dev *r, uint64_t first, size_t n)
@@ -52,7 +52,7 @@ static int save_run(struct undo_dev *r, uint64_t first, size_t n)
 	return rc;
 }
 
-/* What is at [off, off + len) and was there in the beginning. */
+/* Save the parts of [off, off + len) that are not saved yet, up to the old end of the device. */
 static int save(struct undo_dev *r, uint64_t off, uint64_t len)
 {
 	const uint64_t end = xw_div_up(XW_MIN(off + len, r->old_size), UNIT);
@@ -169,7 +169,7 @@ int xw_undo_dev_finish(struct xw_dev *d)
 
 /* ---- opening ---- */
 
-/* Pieces of somebody's disk: for the owner only. */
+/* Create the file, accessible only to its owner, since it contains parts of the old contents. */
 static int make_file(struct undo_dev *r, const char *path)
 {
 	struct xw_diag *diag = r->dev.diag;
@@ -213,7 +213,7 @@ int xw_undo_dev_open(struct xw_dev *under, const char *path, uint64_t offset, st
 		rc = make_file(r, path);
 	if (!rc)
 		rc = xw_undo_file_begin(&r->file, UNIT);
-	if (rc) { /* what is under it stays the caller's */
+	if (rc) { /* after a failure the caller still owns `under` */
 		undo_close(&r->dev);
 		return rc;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device that writes an undo file (undo.h) of everything that is written over through it, as it
- * is written: for who makes a new filesystem over something else, and has no change to look at
- * before.
+ * A device that saves everything overwritten through it in an undo file (undo.h), as it is written:
+ * for a tool that makes a new filesystem over existing contents, and has no list of changes
+ * beforehand.
  */
 #ifndef XW_COMMIT_UNDO_DEV_H
 #define XW_COMMIT_UNDO_DEV_H
@@ -10,13 +10,13 @@
 #include "dev/dev.h"
 
 /*
- * Around `under`, which begins `offset` bytes into its image and is owned once this succeeds. The
- * undo file at path is made here; XW_ERR_EXISTS: there is one. The device discards nothing.
+ * Wrap `under`, which begins `offset` bytes into its image and is owned once this succeeds. The
+ * undo file at path is created; XW_ERR_EXISTS: it exists already. The device never discards.
  */
 int xw_undo_dev_open(struct xw_dev *under, const char *path, uint64_t offset, struct xw_dev **out);
 /*
- * Nothing more will be written: end the undo file, for the superblock that is there now. Without
- * it closing the device leaves an unfinished one, which e2undo takes with -f.
+ * Complete the undo file after the last write, for the current superblock. If the device is closed
+ * without this call, the undo file is left unfinished, and e2undo accepts it only with -f.
  */
 int xw_undo_dev_finish(struct xw_dev *d);
 

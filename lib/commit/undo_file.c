@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Writing an undo file: keys and contents in turns, the header last. */
+/* Writes an undo file: keys and contents alternately, the header last. */
 #include "config.h"
 
 #include "commit/undo_file.h"

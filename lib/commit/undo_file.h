@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An undo file as it is written; undo.h says what is in one. Between the files of the room. */
+/* Writing an undo file, whose format is in undo.h. Private to lib/commit. */
 #ifndef XW_COMMIT_UNDO_FILE_H
 #define XW_COMMIT_UNDO_FILE_H
 
@@ -16,21 +16,21 @@
 #define XW_UNDO_KEYS_MAGIC 0xCADECADEu
 #define XW_UNDO_FINISHED 1u
 #define XW_UNDO_COMPAT_OFFSET 0x1u
-#define XW_UNDO_KEY_UNITS 511u /* of one key at most: what stock tools put into one */
+#define XW_UNDO_KEY_UNITS 511u /* maximum length of one key, as in stock tools */
 
 struct XW_ON_DISK xw_disk_undo {
 	uint8_t magic[XW_UNDO_MAGIC_LEN];
 	le64 keys;
 	le64 super_at, keys_at; /* blocks of this file */
 	le32 block_size; /* of this file */
-	le32 fs_block_size; /* what keys count in */
+	le32 fs_block_size; /* unit of positions in keys */
 	le32 super_csum; /* of the superblock with its original magic */
 	le32 state;
 	le32 compat, incompat, ro_compat;
 	le32 pad;
 	le64 fs_offset; /* in bytes; with COMPAT_OFFSET */
 	uint8_t reserved[0x1FC - 0x48];
-	le32 csum; /* of all before */
+	le32 csum; /* of all fields before */
 };
 
 static_assert(offsetof(struct xw_disk_undo, state) == 0x2C, "undo header");
@@ -45,7 +45,7 @@ struct XW_ON_DISK xw_disk_key {
 
 struct XW_ON_DISK xw_disk_keys {
 	le32 magic;
-	le32 csum; /* of the block with this field read as zero */
+	le32 csum; /* of the block with this field set to zero */
 	le64 reserved;
 	struct xw_disk_key key[];
 };
@@ -54,34 +54,37 @@ static_assert(sizeof(struct xw_disk_keys) == 16 && sizeof(struct xw_disk_key) ==
 
 struct xw_undo_file {
 	struct xw_diag *diag;
-	uint64_t offset; /* of the filesystem in its image, bytes */
+	uint64_t offset; /* start of the filesystem in its image, in bytes */
 	struct xw_dev *dev; /* being written */
 	uint32_t unit; /* block size of the file in bytes */
-	uint32_t fs_unit; /* what keys count in */
-	uint64_t keys_at; /* the first block of keys */
+	uint32_t fs_unit; /* unit of positions in keys */
+	uint64_t keys_at; /* first block of keys */
 	uint64_t super_at;
 	uint64_t n_keys;
 	uint64_t block; /* block of keys being filled */
 	uint64_t end; /* number of blocks in the file so far */
-	struct xw_disk_keys *keys; /* its contents; a unit; owned */
-	unsigned in_block; /* keys in it */
+	struct xw_disk_keys *keys; /* contents of that block; owned */
+	unsigned in_block; /* number of keys in it */
 };
 
-/* An empty one, with blocks of this size. */
+/* Begin an empty file with blocks of this size. */
 int xw_undo_file_begin(struct xw_undo_file *f, uint32_t unit);
-/* A new block of keys in memory. */
+/* Begin a new block of keys in memory. */
 int xw_undo_file_new_keys(struct xw_undo_file *f);
 static inline unsigned xw_undo_file_keys_max(const struct xw_undo_file *f)
 {
 	return f->unit / (unsigned)sizeof(struct xw_disk_key) - 1;
 }
 uint32_t xw_undo_file_keys_csum(const struct xw_undo_file *f, const struct xw_disk_keys *k);
-/* The old contents (n units in memory, `size` bytes of them count) of the image from byte `at`. */
+/*
+ * Add the old contents from byte `at` of the image on: n units in memory, of which `size` bytes are
+ * valid.
+ */
 int xw_undo_file_put(struct xw_undo_file *f, uint64_t at, const uint8_t *buf, size_t n,
 		     size_t size);
-/* Header and superblock of what the image is when all is written; durable. */
+/* Write the header and the superblock that the image has after the change; durable. */
 int xw_undo_file_finish(struct xw_undo_file *f, const uint8_t new_super[XW_SUPER_SIZE]);
-/* Between a superblock and the copy of it that an undo file has. */
+/* Invert the magic: converts between a superblock and its copy in an undo file. */
 void xw_undo_file_invert(uint8_t super[XW_SUPER_SIZE]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Giving up an interrupted change that nothing completes. */
+/* Drops an interrupted change that no record can complete. */
 #include "config.h"
 
 #include "commit/super.h"

@@ -29,11 +29,11 @@
 #include "session/finish.h"
 #include "session/freemap.h"
 #include "session/mmp.h"
-#include "session/room.h"
+#include "session/record_space.h"
 
 /*
- * Maximum number of recorded shadow writes; the space of others is not released, and there is no
- * record in free blocks, which may have been written.
+ * Maximum number of recorded shadow writes. If there are more, the space of the others is not
+ * released, and no redo record is put into free blocks, since these may have been written.
  */
 #define SHADOW_RUNS_MAX (1u << 20)
 #define IDLE_SECONDS 2
@@ -41,31 +41,31 @@
 struct xw_edit {
 	struct xw_edit_opts opts;
 	struct xw_diag *diag;
-	struct xw_redo_store *store, *own_store; /* own_store: must be closed */
+	struct xw_redo_store *store, *own_store; /* own_store: owned */
 	char *undo_file; /* owned, or NULL */
-	bool file_named; /* by the user, for redo records */
-	bool nowhere; /* no redo file can be made: no place for it is known */
-	struct xw_room room; /* what a checker knows of free blocks */
-	bool doubtful; /* xw_edit_doubt() */
+	bool file_named; /* the user has named a redo file */
+	bool nowhere; /* no place for a redo file is known */
+	struct xw_record_space room; /* free blocks as known to a checker */
+	bool doubtful; /* xw_edit_doubt() was called */
 	struct xw_dev *dev; /* the overlay; owns base */
 	struct xw_recover_info recovered;
-	uint64_t base_size; /* of the state that an end without commit returns to */
-	bool failed, undecided; /* a commit failed; and may have been completed nevertheless */
+	uint64_t base_size; /* size of the state to which an end without commit returns */
+	bool failed, undecided; /* a commit failed; it may be complete nevertheless */
 	struct xw_guard guard;
-	/* on the last check no other process could open the image; atomic, like the next */
+	/* No other process could open the image at the last check. Atomic, like `lost`. */
 	bool held;
-	bool lost; /* another process has changed it: nothing is written any more */
+	bool lost; /* another process has changed the image: nothing is written any more */
 	/* number of shadow writes, atomic; the number at the last xw_edit_yield() */
 	unsigned writes;
 	unsigned seen;
 	time_t idle_since; /* monotonic; 0: unknown */
 
 	pthread_mutex_t lock; /* protects the following fields */
-	xw_overlay_free_fn *fn; /* that of the caller, or NULL: map */
+	xw_overlay_free_fn *fn; /* function of the caller; NULL: use `map` */
 	void *arg;
 	struct xw_freemap *map; /* created on first use */
 	XW_VEC(struct xw_run) shadow;
-	bool unrecorded; /* there were more */
+	bool unrecorded; /* there were more shadow writes than recorded */
 };
 
 /* Record that blocks [blk, blk + n) may have been overwritten. */
@@ -80,7 +80,7 @@ static void note(struct xw_edit *e, uint64_t blk, uint64_t n)
 		e->unrecorded = true;
 }
 
-/* The lock is held. */
+/* The lock must be held. */
 static uint64_t ask(struct xw_edit *e, uint64_t blk, uint64_t n, bool *is_free)
 {
 	if (e->fn)
@@ -102,7 +102,7 @@ static void put(bool *flag, bool value)
 	__atomic_store_n(flag, value, __ATOMIC_RELAXED);
 }
 
-/* Called before shadow writes while others are not excluded. */
+/* Is the image unchanged? Checked before shadow writes while other processes are not excluded. */
 static bool is_same(struct xw_edit *e)
 {
 	if (!xw_guard_glance(&e->guard))
@@ -110,7 +110,7 @@ static bool is_same(struct xw_edit *e)
 	return !get(&e->lost);
 }
 
-/* Query of the overlay: blocks reported as free are going to be written. */
+/* Query of the overlay: it will write to blocks reported as free. */
 static uint64_t on_write(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 {
 	struct xw_edit *e = arg;
@@ -198,8 +198,8 @@ static int on_access(void *arg)
 }
 
 /*
- * Does the undo file contain an earlier change? Then space that is free now may have been in use in
- * its oldest state (undo.h).
+ * Does the undo file contain an earlier change? Then blocks that are free now may be in use in its
+ * oldest state (undo.h).
  */
 static bool continues(const char *undo_file)
 {
@@ -218,20 +218,20 @@ static uint64_t ask_locked(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 	return n;
 }
 
-static int open_places(struct xw_edit *e, bool trusted, struct xw_places *p)
+static int open_places(struct xw_edit *e, bool trusted, struct xw_record_places *p)
 {
 	struct xw_dev *base = xw_overlay_base(e->dev);
-	const struct xw_places_opts opts = {
+	const struct xw_record_places_opts opts = {
 		.trusted = trusted && !e->doubtful,
 		.none = e->file_named ? "--redo-file is given"
 			: e->recovered.stuck_file && e->store
 				? "a redo file replaces the one that is lost"
 				: NULL,
-		.behind = !base->is_block && !e->opts.offset,
+		.at_end = !base->is_block && !e->opts.offset,
 		.undo = e->undo_file,
 		.undo_old = continues(e->undo_file),
 	};
-	struct xw_room room = e->room;
+	struct xw_record_space room = e->room;
 
 	room.overlay = e->dev;
 	room.written = e->shadow.v;
@@ -240,20 +240,20 @@ static int open_places(struct xw_edit *e, bool trusted, struct xw_places *p)
 	room.fn = ask_locked;
 	room.arg = e;
 	room.before = e->fn ? NULL : e->map;
-	return xw_places_open(p, &room, &opts, e->diag);
+	return xw_record_places_open(p, &room, &opts, e->diag);
 }
 
 /*
- * Where redo files are made. One of a filesystem inside a larger file is never beside that file:
- * only those of earlier versions are found there.
+ * The store for redo files. A new file for a filesystem inside a larger file is never beside that
+ * file, where only those of earlier versions are searched for.
  */
 static struct xw_redo_store *store_of(const struct xw_edit *e)
 {
 	return e->nowhere ? NULL : e->store;
 }
 
-/* The journal was replayed just now: its bitmaps are those of a clean filesystem. */
-static int settle(struct xw_edit *e)
+/* The journal was just replayed: the bitmaps are those of a clean filesystem. */
+static int commit_recovery(struct xw_edit *e)
 {
 	uint8_t super[XW_SUPER_SIZE];
 	struct xw_commit_opts opts = {
@@ -263,7 +263,7 @@ static int settle(struct xw_edit *e)
 		.now = e->opts.now,
 		.any_super = e->opts.any_state,
 	};
-	struct xw_places places;
+	struct xw_record_places places;
 	int rc;
 
 	if (!e->recovered.journal.unsettled)
@@ -271,11 +271,11 @@ static int settle(struct xw_edit *e)
 	rc = xw_dev_pread(e->dev, super, sizeof(super), XW_SUPER_OFFSET);
 	if (rc)
 		return rc;
-	rc = open_places(e, xw_room_is_trusted(super, true), &places);
-	xw_places_offer(&places, &opts);
+	rc = open_places(e, xw_record_space_is_trusted(super, true), &places);
+	xw_record_places_offer(&places, &opts);
 	if (!rc)
 		rc = xw_recover_finish(e->dev, &opts, &e->recovered.journal, e->diag);
-	xw_places_close(&places);
+	xw_record_places_close(&places);
 	return rc;
 }
 
@@ -288,10 +288,10 @@ static unsigned recover_flags(const struct xw_edit_opts *opts)
 	return opts->recover ? flags : flags | XW_RECOVER_UNSETTLED;
 }
 
-static void let_go(struct xw_edit *e)
+static void release_hold(struct xw_edit *e)
 {
 	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_RELEASE);
-	/* O_EXCL remains */
+	/* O_EXCL still excludes other processes */
 	put(&e->held, xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_QUERY));
 }
 
@@ -314,7 +314,7 @@ void xw_edit_yield(struct xw_edit *e)
 	if (now.tv_sec - e->idle_since < IDLE_SECONDS || !get(&e->held))
 		return;
 	if (!xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_QUERY))
-		let_go(e);
+		release_hold(e);
 	e->idle_since = now.tv_sec;
 }
 
@@ -342,7 +342,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		*opts->checked = xw_mmp_is_checked(base);
 		rc = *opts->checked ? xw_mmp_check(base, opts->watch, diag, idle) : 0;
 	}
-	/* nobody is excluded while this waits */
+	/* other processes are not excluded during the wait */
 	if (!rc && !opts->in_use_too && !rdonly && xw_mmp_waits(base, *idle))
 		rc = check_others(base, opts, diag, idle);
 	if (!rc && !rdonly)
@@ -356,8 +356,11 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		rc = xw_overlay_open(base, block_size_of(base, opts), diag, &e->dev);
 	}
 	if (!rc) {
-		rc = settle(e);
-		/* committed with the change; a checker reports an impossible number first */
+		rc = commit_recovery(e);
+		/*
+		 * Committed with the change. If the number is impossible, a checker reports it
+		 * first.
+		 */
 		if (!rc && *idle && !(opts->mmp_idle && !xw_mmp_seq_possible(*idle)))
 			rc = xw_mmp_release(e->dev);
 		if (rc)
@@ -365,7 +368,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	}
 	if (rc) {
 		if (base != dev)
-			(void)xw_overlay_detach(base); /* the caller keeps dev */
+			(void)xw_overlay_detach(base); /* the caller still owns dev */
 		(void)xw_dev_hold(dev, XW_HOLD_RELEASE);
 		free_edit(e);
 		return rc;
@@ -373,7 +376,7 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	xw_guard_init(&e->guard, base, opts->in_use_too);
 	e->guard.mounted = opts->mounted;
 	if (!opts->hold)
-		let_go(e);
+		release_hold(e);
 	if (!rdonly && !continues(e->undo_file))
 		xw_overlay_set_shadow(e->dev, on_write, e);
 	set_tick(e);
@@ -430,7 +433,7 @@ void xw_edit_keep_log(struct xw_edit *e)
 
 void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, bool alone)
 {
-	e->room = (struct xw_room){.claims = claims, .claims_arg = arg, .alone = alone};
+	e->room = (struct xw_record_space){.claims = claims, .claims_arg = arg, .alone = alone};
 }
 
 void xw_edit_doubt(struct xw_edit *e)
@@ -498,15 +501,16 @@ static struct xw_commit_opts commit_opts(struct xw_edit *e)
 static int commit(struct xw_edit *e, bool dry_run, struct xw_commit_info *info)
 {
 	struct xw_commit_opts opts = commit_opts(e);
-	const bool trusted = e->guard.has_super && xw_room_is_trusted(e->guard.super, false);
-	struct xw_places places;
+	const bool trusted =
+		e->guard.has_super && xw_record_space_is_trusted(e->guard.super, false);
+	struct xw_record_places places;
 	int rc = open_places(e, trusted, &places);
 
-	xw_places_offer(&places, &opts);
+	xw_record_places_offer(&places, &opts);
 	opts.dry_run = dry_run;
 	if (!rc)
 		rc = xw_commit(e->dev, &opts, e->diag, info);
-	xw_places_close(&places);
+	xw_record_places_close(&places);
 	return rc;
 }
 
@@ -522,7 +526,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 
 	if (!info)
 		info = &own;
-	memset(info, 0, sizeof(*info)); /* nothing is undecided before xw_commit() */
+	memset(info, 0, sizeof(*info)); /* `undecided` is false before xw_commit() */
 	if (e->failed || e->opts.recover & XW_RECOVER_RDONLY)
 		return xw_fail(e->diag, XW_ERR_STATE, "%s: %s", e->dev->name,
 			       e->failed ? "a commit has failed before" : "opened read-only");
@@ -531,17 +535,13 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	if (!rc && get(&e->lost))
 		rc = xw_guard_fail(&e->guard, XW_COMMIT_NOTHING);
 	if (!rc) {
-		xw_overlay_set_tick(e->dev, NULL,
-				    /*
-				     * the commit checks for cancellation while it still can be
-				     * canceled
-				     */
-				    NULL);
+		/* up to the commit point, the commit itself checks for cancellation */
+		xw_overlay_set_tick(e->dev, NULL, NULL);
 		rc = commit(e, false, info);
 		set_tick(e);
 	}
 	if (!e->opts.hold)
-		let_go(e);
+		release_hold(e);
 	if (rc) {
 		e->failed = true;
 		e->undecided = info->undecided;
@@ -550,11 +550,11 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	e->base_size = xw_overlay_base(e->dev)->size;
 	e->shadow.n = 0;
 	e->unrecorded = false;
-	xw_freemap_free(e->map); /* it described the old state */
+	xw_freemap_free(e->map); /* it describes the old state */
 	e->map = NULL;
 	xw_edit_set_free(e, NULL, NULL);
 	e->room.claims = NULL;
-	if (e->undo_file) /* which exists now */
+	if (e->undo_file) /* the undo file exists now */
 		xw_edit_hold_all(e);
 	return 0;
 }
@@ -575,14 +575,12 @@ int xw_edit_discard(struct xw_edit *e, xw_edit_range_fn *next, void *arg)
 	while (!rc && next(arg, &off, &len))
 		rc = xw_dev_discard(base, off, len);
 	if (!e->opts.hold)
-		let_go(e);
+		release_hold(e);
 	return rc;
 }
 
-/*
- * Release space allocated by shadow writes. The image does not need it released, but its host may.
- */
-static void give_back(struct xw_edit *e, struct xw_dev *base)
+/* Release space allocated by shadow writes: not needed for the image, but for its host. */
+static void release_shadow(struct xw_edit *e, struct xw_dev *base)
 {
 	const uint64_t bs = xw_overlay_block_size(e->dev);
 	struct xw_diag *devs = base->diag;
@@ -591,7 +589,7 @@ static void give_back(struct xw_edit *e, struct xw_dev *base)
 
 	base->diag = NULL; /* best effort */
 	ours = !get(&e->lost) &&
-	       /* otherwise free blocks may be in use by another process now */
+	       /* otherwise another process may have allocated free blocks */
 	       !xw_guard_look(&e->guard, "");
 	for (size_t i = 0; ours && i < e->shadow.n && !base->is_block && !rc; i++) {
 		const uint64_t from = XW_MIN(e->shadow.v[i].start * bs, e->base_size);
@@ -611,7 +609,7 @@ void xw_edit_end(struct xw_edit *e)
 	if (!e)
 		return;
 	if (!e->undecided && e->shadow.n)
-		give_back(e, xw_overlay_base(e->dev));
+		release_shadow(e, xw_overlay_base(e->dev));
 	xw_dev_close(e->dev);
 	xw_redo_store_close(e->own_store);
 	free_edit(e);

@@ -2,19 +2,19 @@
 /*
  * Changing an existing image, from opening it to the commit. Used by every writing tool:
  *
- *      rc = xw_edit_begin(path, &opts, diag, &e);      finish or drop an interrupted change, replay
- *                                                      the journal; the image is locked
- *      xw_image_open(xw_edit_dev(e), ...)              all reads and writes use this device
- *      xw_dev_pwrite(xw_edit_dev(e), ...)              blocks that are free in the old state are
- *                                                      written to the image at once, live ones are
- *                                                      held in memory
- *      xw_edit_shadow(e, blk, n, data)                 the same for data that must not be held in
- *                                                      memory: fails if a block was not free
- *      rc = xw_edit_commit(e, &info);                  all held blocks, as one unit
- *      xw_edit_end(e);                                 without a commit: the image is unchanged
+ *        rc = xw_edit_begin(path, &opts, diag, &e);      complete or drop an interrupted change,
+ *                                                        replay the journal, lock the image
+ *        xw_image_open(xw_edit_dev(e), ...)              all reads and writes use this device
+ *        xw_dev_pwrite(xw_edit_dev(e), ...)              blocks that are free in the old state are
+ *                                                        written to the image at once (shadow
+ *                                                        writes); live ones are held in memory
+ *        xw_edit_shadow(e, blk, n, data)                 a shadow write that is never held in
+ *                                                        memory: fails if a block was not free
+ *        rc = xw_edit_commit(e, &info);                  commit all held blocks atomically
+ *        xw_edit_end(e);                                 without a commit: the image is unchanged
  *
- * The rule for callers: contents of the old state stay in place until the commit. So blocks that
- * the change itself frees must not be allocated again before it.
+ * Contents of the old state stay in place until the commit. So callers must not reallocate blocks
+ * that the change itself frees before the commit.
  */
 #ifndef XW_SESSION_EDIT_H
 #define XW_SESSION_EDIT_H
@@ -27,20 +27,20 @@ struct xw_edit;
 
 struct xw_edit_opts {
 	/*
-	 * --redo-file: the redo record is never in the image. NULL: if there is no room, in a file
-	 * in redo_dir; if that is NULL, too, beside the image, or if offset is not 0, nowhere.
+	 * --redo-file: the redo record is never in the image. NULL: if the image has no room, in a
+	 * file in redo_dir; if that is NULL, too, beside the image or, if offset is not 0, nowhere.
 	 */
 	const char *redo_file, *redo_dir;
 	/*
-	 * For e2undo(8): commits add to it; NULL: none. If it contains an earlier change, all
-	 * writes are held in memory.
+	 * For e2undo(8): commits add to this file; NULL: none. If it contains an earlier change,
+	 * all writes are held in memory.
 	 */
 	const char *undo_file;
 	uint64_t offset; /* offset of the image in the file, in bytes */
 	enum xw_commit_how how;
 	int64_t now; /* seconds since 1970, for the commit block; may be 0 */
 	/*
-	 * XW_RECOVER_RDONLY: nothing on disk is ever changed, a commit is XW_ERR_STATE.
+	 * XW_RECOVER_RDONLY: nothing on disk is changed, and a commit fails with XW_ERR_STATE.
 	 * XW_RECOVER_FORCE, XW_RECOVER_SALVAGE: for checkers.
 	 */
 	unsigned recover;
@@ -52,43 +52,43 @@ struct xw_edit_opts {
 	bool any_state;
 	/*
 	 * Exclude other processes from opening the image from beginning to end if the host can, not
-	 * only during recovery and commits: they wait in open (dev/hold.c).
+	 * only during recovery and commits: they wait in open() (dev/hold.c).
 	 */
 	bool hold;
-	/* A block device that is mounted read-only, which xw_dev_open_file() refuses. */
+	/* Accept a block device that is mounted read-only, which xw_dev_open_file() refuses. */
 	bool mounted;
 	/*
-	 * Accept a file used by a loop device, or in use according to MMP; when only reading, also
-	 * one locked by another process.
+	 * Accept a file that a loop device uses, or that is in use according to MMP; a reader also
+	 * accepts a file locked by another process.
 	 */
 	bool in_use_too;
 	/*
 	 * Borrowed until the edit ends; may be NULL. `ended` is also called on accesses to the
-	 * edit's device: when it returns true they fail.
+	 * edit's device, which fail if it returns true.
 	 */
 	const struct xw_commit_watch *watch;
 	uint32_t block_size; /* used without a valid superblock; 0: 1024 */
 	/*
 	 * Borrowed during xw_edit_begin(); may be NULL. As in xw_mmp_check(): a caller that opens
-	 * an image again does not wait again. An impossible number, of no mount, is left in the
-	 * block for such a caller, a checker; otherwise it is replaced.
+	 * an image again does not wait again. An impossible sequence number, which no mount writes,
+	 * is left in the block for such a caller, a checker; otherwise it is replaced.
 	 */
 	uint32_t *mmp_idle;
 	/*
-	 * May be NULL. Set to whether a checker is at work according to MMP: what it writes makes a
-	 * check meaningless, so that reading is refused as well (XW_ERR_BUSY).
+	 * May be NULL. Set to whether MMP says that a checker is at work, whose writes make a check
+	 * meaningless: then even reading is refused (XW_ERR_BUSY).
 	 */
 	bool *checked;
 };
 
 /*
- * Open and recover. XW_ERR_BUSY: another xw tool, a mount or a loop device uses it. If the MMP
- * block is not marked clean, the call first waits (session/mmp.h). Otherwise the errors of
+ * Open and recover. XW_ERR_BUSY: another xw tool, a mount or a loop device uses the image. If the
+ * MMP block is not marked clean, the call first waits (session/mmp.h). Otherwise the errors of
  * xw_recover_open(). An image without a filesystem can be opened: reading it reports that.
  */
 int xw_edit_begin(const char *path, const struct xw_edit_opts *opts, struct xw_diag *diag,
 		  struct xw_edit **out);
-/* The same on a device, owned once this succeeds. store: borrowed, may be NULL: no redo. */
+/* Likewise for a device, owned once this succeeds. store: borrowed; NULL: no redo files. */
 int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 		      const struct xw_edit_opts *opts, struct xw_diag *diag, struct xw_edit **out);
 
@@ -101,21 +101,24 @@ const struct xw_recover_info *xw_edit_recovered(const struct xw_edit *e);
  */
 void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
 /*
- * Which filesystem blocks a checker calls free in the old and in the new state: a redo record may
- * be there, if the bitmaps of both say so, too; alone: even if they do not, when there is no other
- * place. By default the bitmaps say it, of a filesystem that was unmounted cleanly. For the next
- * commit only.
+ * Set which filesystem blocks a checker considers free in the old and in the new state, for the
+ * next commit only: a redo record may be written there, if the bitmaps of both states agree; alone:
+ * even if they do not, as a last resort. By default only the bitmaps decide, if the filesystem was
+ * unmounted cleanly.
  */
 void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, bool alone);
 /*
- * The change uses blocks that its bitmaps may call free, as when a debugger writes a map: a redo
- * record is not put into free blocks. For all further commits of e: the map remains.
+ * The change uses blocks that may be free in its bitmaps, as when a debugger writes a map: never
+ * put a redo record into free blocks. Applies to all further commits of e, since the map remains.
  */
 void xw_edit_doubt(struct xw_edit *e);
 /* No shadow writes from here on: all writes are held in memory. */
 void xw_edit_hold_all(struct xw_edit *e);
 
-/* From here on as with keep_log: the committed state may have a journal that needs recovery. */
+/*
+ * From here on the edit behaves as with keep_log: the committed state may have a journal that needs
+ * recovery.
+ */
 void xw_edit_keep_log(struct xw_edit *e);
 
 /*
@@ -126,28 +129,28 @@ void xw_edit_yield(struct xw_edit *e);
 
 /*
  * Write n blocks of data from blk on directly to the image. XW_ERR_INTERNAL, and nothing is
- * written: one of them was in use in the old state, or is held in memory already.
+ * written: a block was in use in the old state, or is already held in memory.
  */
 int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data);
 
 /*
- * As xw_commit(); XW_ERR_BUSY when the image was mounted or changed meanwhile, or is mounted now.
- * On success the edit continues from the new state (using the bitmaps of the image again, if the
- * caller had set another source); after a failure it can only be ended: the next open determines
- * the state of the image, and the message says so if it matters.
+ * As xw_commit(). XW_ERR_BUSY: the image was changed by another process, or is mounted. On success
+ * the edit continues from the new state, and uses the bitmaps of the image even if the caller had
+ * set another source of free blocks. After a failure the edit can only be ended: the next tool that
+ * opens the image determines its state, and the message says so if it matters.
  */
 int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info);
 /*
- * What that would do, without doing any of it, as far as it can be known: the same failures, and
- * info->how. Also of an edit that is XW_RECOVER_RDONLY.
+ * Best-effort dry run of xw_edit_commit(): the same failures, and info->how. Also for an edit with
+ * XW_RECOVER_RDONLY.
  */
 int xw_edit_preview(struct xw_edit *e, struct xw_commit_info *info);
 /* The next range of an iteration, in bytes of the filesystem; false: there is none. */
 typedef bool xw_edit_range_fn(void *arg, uint64_t *off, uint64_t *len);
 /*
- * After a commit: the host may discard these ranges, which the filesystem does not use. Nothing is
- * discarded where an undo file must bring the old contents back. XW_ERR_BUSY as for a commit;
- * XW_ERR_UNSUPPORTED: the host cannot, without a message.
+ * After a commit: allow the host to discard these ranges, which the filesystem does not use.
+ * Nothing is discarded if an undo file may have to restore the old contents. XW_ERR_BUSY as for a
+ * commit; XW_ERR_UNSUPPORTED, without a message: the host cannot discard.
  */
 int xw_edit_discard(struct xw_edit *e, xw_edit_range_fn *next, void *arg);
 /*

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The end of a recovery: the counts that belong to the replayed state, and the fast commits, in a
- * commit of its own, which no undo file reverts. It also clears RECOVER: a tool that opens the
- * image earlier sees by it that the recovery is incomplete.
+ * separate commit, which no undo file reverts. The commit also clears RECOVER: if it is still set
+ * when a tool opens the image, the recovery is incomplete.
  *
- *   RECOVER, log empty             counts must be settled
- *   RECOVER, fast commits in log   those too; if interrupted, they are still in the log
+ *   RECOVER, log empty             counts must be updated
+ *   RECOVER, fast commits in log   and fast commits replayed; they stay in the log until then
  *   neither                        done
  */
 #include "config.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of a recovery that is a commit of its own; see finish.c. */
+/* The part of a recovery that is a separate commit; see finish.c. */
 #ifndef XW_SESSION_FINISH_H
 #define XW_SESSION_FINISH_H
 

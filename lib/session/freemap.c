@@ -4,10 +4,10 @@
  * be read again, since it does not change before the commit.
  *
  * Invariant: a block is reported as free only if its bitmap passed xw_image_block_bitmap(), or if
- * it is in the never used part of an inode table that was not zeroed either, of a group whose inode
- * bitmap passed xw_image_inode_bitmap(). A killed change leaves undefined contents there, which is
- * what such a block may contain anyway. In a zeroed table they would look like inodes to a tool
- * that reads more of it than the descriptor says: a checker that finds the descriptor damaged.
+ * it is in the unused part of an inode table that was not zeroed either, in a group whose inode
+ * bitmap passed xw_image_inode_bitmap(). A killed change leaves undefined contents there, as such a
+ * block may have anyway. In a zeroed table they would look like inodes to a tool that reads more of
+ * the table than the descriptor says, such as a checker that finds the descriptor damaged.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ struct xw_freemap {
 		bool bad;
 		uint8_t *bits;
 	} slot[SLOTS];
-	struct slot inodes; /* of the group of the last query: queries come in table order */
+	struct slot inodes; /* of the last queried group: queries come in table order */
 };
 
 int xw_freemap_new(struct xw_dev *base, struct xw_diag *diag, struct xw_freemap **out)
@@ -66,7 +66,7 @@ void xw_freemap_free(struct xw_freemap *m)
 	free(m);
 }
 
-/* Bitmap of a group, or NULL: no block of it counts as free. */
+/* The bitmap of a group; NULL: report all of its blocks as in use. */
 static const uint8_t *load(struct xw_freemap *m, struct slot *s, uint64_t group)
 {
 	struct xw_diag *devs = m->img->dev->diag;

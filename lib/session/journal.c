@@ -4,12 +4,12 @@
  *
  *   RECOVER set, log in use    -> blocks in place, flush      xw_replay_apply
  *   the same                   -> log empty, flush            xw_replay_finish
- *   RECOVER set, log empty     -> RECOVER clear, flush        calm_super
+ *   RECOVER set, log empty     -> RECOVER clear, flush        clear_recover
  *
  * Each step can be interrupted: recovery starts over from the state before it. With UNSETTLED the
- * caller does the last one together with the rest of the recovery. Fast commits change many blocks
- * that must be committed as one: with UNSETTLED the log is left with only the fast commits, and is
- * emptied by that commit.
+ * caller does the last step together with the rest of the recovery. Fast commits change many blocks
+ * atomically: with UNSETTLED only the fast commits are left in the log, and the caller's commit
+ * empties it.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 #include "session/journal.h"
 #include "fastcommit/fastcommit.h"
 
-/* Open without the warning that the journal needs recovery, which is done here. */
+/* Open without the warning that the journal needs recovery, since this code recovers it. */
 static int open_image(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 		      struct xw_image **out)
 {
@@ -62,7 +62,8 @@ static int check_logged_super(struct xw_log *log, const struct xw_replay *r,
 }
 
 /* Clear RECOVER in the superblock, which the replay may have changed. */
-static int calm_super(struct xw_dev *dev, const struct xw_journal_info *info, struct xw_diag *diag)
+static int clear_recover(struct xw_dev *dev, const struct xw_journal_info *info,
+			 struct xw_diag *diag)
 {
 	uint8_t buf[XW_SUPER_SIZE];
 	struct xw_super sb;
@@ -82,10 +83,10 @@ static int calm_super(struct xw_dev *dev, const struct xw_journal_info *info, st
 }
 
 /*
- * The transactions of the log are in place, its fast commits are not and remain valid: the log now
- * starts where it ended.
+ * The transactions of the log are in place, but its fast commits are still needed: move the start
+ * of the log to its end.
  */
-static int drain(struct xw_image *img, struct xw_log *log, const struct xw_replay *r)
+static int skip_transactions(struct xw_image *img, struct xw_log *log, const struct xw_replay *r)
 {
 	int rc = 0;
 
@@ -97,8 +98,8 @@ static int drain(struct xw_image *img, struct xw_log *log, const struct xw_repla
 }
 
 /*
- * The superblock is written last: the old one has RECOVER set, and if the journal inode is damaged
- * it has the only map of the log, which the copy in the log may lack.
+ * Apply the replay, writing the superblock last: the old one has RECOVER set, and if the journal
+ * inode is damaged, it has the only map of the log, which the copy in the log may lack.
  */
 static int apply(struct xw_image *img, struct xw_log *log, const struct xw_replay *r)
 {
@@ -126,7 +127,7 @@ static int replay(struct xw_image *img, struct xw_log *log, const struct xw_repl
 	if (!rc && r->blocks.n)
 		rc = xw_dev_flush(img->dev);
 	if (!rc && r->fast_blocks && info->unsettled)
-		return drain(img, log, r);
+		return skip_transactions(img, log, r);
 	if (!rc && (log->jsb.start || log->jsb.err)) {
 		log->jsb.err = 0;
 		rc = xw_replay_finish(log, r);
@@ -135,7 +136,7 @@ static int replay(struct xw_image *img, struct xw_log *log, const struct xw_repl
 	}
 	if (rc || info->unsettled)
 		return rc;
-	rc = calm_super(img->dev, info, img->diag);
+	rc = clear_recover(img->dev, info, img->diag);
 	if (rc || !r->fast_blocks)
 		return rc;
 	rc = xw_journal_count_free(img->dev);
@@ -200,7 +201,7 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 	return rc;
 }
 
-/* The sums of the descriptors; false if they cannot be trusted. */
+/* Sum the free counts of the descriptors; false if they cannot be trusted. */
 static bool sum_free(struct xw_image *img, struct xw_super *sb)
 {
 	struct xw_group_desc gd;
@@ -273,7 +274,7 @@ int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, stru
 	info->recounted = counted;
 	rc = xw_dev_pread(overlay, super, sizeof(super), XW_SUPER_OFFSET);
 	if (rc || xw_super_decode(super, &sb))
-		return rc; /* no superblock: reported by the next function that reads it */
+		return rc; /* the next function that reads the superblock reports it */
 	sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
 	if (info->err || info->damaged)
 		sb.state |= XW_STATE_ERROR;

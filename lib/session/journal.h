@@ -9,14 +9,14 @@
 
 #include "journal/replay.h"
 
-/* In addition to XW_REPLAY_SALVAGE: */
-/* Replay the log even if the superblock does not ask for recovery (Linux drops it then). */
+/* Flags in addition to XW_REPLAY_SALVAGE: */
+/* Replay the log even if RECOVER is not set (Linux drops the log then). */
 #define XW_REPLAY_UNASKED 0x2
 /* The superblock is torn: use it only to find the log, which must contain a valid copy. */
 #define XW_REPLAY_TORN_SUPER 0x4
 /*
- * The caller completes the recovery: RECOVER stays set, and xw_journal_finish() clears it. Does not
- * apply if an error is to be recorded in the filesystem, which is done at once.
+ * The caller completes the recovery: RECOVER stays set, and xw_journal_finish() clears it. Has no
+ * effect if an error must be recorded in the filesystem, which is done at once.
  */
 #define XW_REPLAY_UNSETTLED 0x8
 /*
@@ -31,42 +31,44 @@
 #define XW_REPLAY_NOTHING 0x40
 
 struct xw_journal_info {
-	bool needed; /* the superblock asked for recovery, or UNASKED found a log in use */
+	bool needed; /* RECOVER was set, or UNASKED found a log in use */
 	bool unsettled; /* RECOVER is still set */
 	bool damaged; /* as in struct xw_replay; only ever true under SALVAGE */
-	/* Blocks of fast commits. While unsettled they have not been replayed. */
+	/* Number of blocks of fast commits. While unsettled they have not been replayed. */
 	size_t fast_blocks;
 	uint32_t transactions;
 	uint64_t blocks; /* blocks written */
 	uint64_t revoked, bad;
-	bool recounted; /* the superblock's free counts were not those of the replayed state */
-	/* error that the kernel recorded in the journal; it is recorded in the filesystem, too */
+	bool recounted; /* the superblock's free counts differed from the replayed state */
+	/*
+	 * an error that the kernel recorded in the journal; it is recorded in the filesystem, too
+	 */
 	int32_t err;
 };
 
 /*
- * Recover the journal of the filesystem on dev (in memory, when dev is an overlay). Having nothing
- * to do is success. *info may be NULL. XW_ERR_CHECKSUM, XW_ERR_CORRUPT: the log is damaged, nothing
- * was written. XW_ERR_UNSUPPORTED: external journal, unknown features, or fast commits and neither
- * UNSETTLED nor FAST.
+ * Recover the journal of the filesystem on dev (in memory, if dev is an overlay). An empty log is
+ * no error. *info may be NULL. XW_ERR_CHECKSUM, XW_ERR_CORRUPT: the log is damaged, nothing was
+ * written. XW_ERR_UNSUPPORTED: external journal, unknown features, or fast commits without
+ * UNSETTLED or FAST.
  */
 int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 		       struct xw_journal_info *info);
 
 /*
- * To be called after a replay: Linux writes free counts to the superblock on unmount only, until
- * then they are in the descriptors. 1: the superblock was updated with their sums; 0: it was
- * correct, or a descriptor is damaged, and a checker counts itself.
+ * Called after a replay: Linux writes free counts to the superblock only on unmount, until then
+ * they are in the descriptors. 1: the superblock was updated with their sums; 0: it was correct, or
+ * a descriptor is damaged, and a checker counts itself.
  */
 int xw_journal_count_free(struct xw_dev *dev);
 /*
- * The end of a recovery with UNSETTLED, on an overlay over the image: the superblock with those
- * counts and without RECOVER, and the fast commits replayed. 1: the overlay holds a change to be
+ * End a recovery with UNSETTLED, on an overlay over the image: write the superblock with those
+ * counts and without RECOVER, and replay the fast commits. 1: the overlay has a change to be
  * committed (also if only counts changed: a torn write of them would leave an invalid superblock);
  * 0: only RECOVER changed.
  */
 int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, struct xw_diag *diag);
-/* For a commit that does not use the log: makes the log empty as part of the commit. */
+/* Make the log empty as part of a commit that does not use it. */
 int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag);
 
 #endif

@@ -9,15 +9,15 @@
 #include "disk/super.h"
 #include "session/mmp.h"
 
-#define TICKS 10u /* per second: how often the watch is asked */
-#define ANNOUNCE 15u /* seconds between two lines about a long wait */
+#define TICKS 10u /* calls of the watch per second */
+#define ANNOUNCE 15u /* seconds between two messages about a long wait */
 
 struct place {
 	struct xw_super sb;
 	uint64_t off;
 };
 
-/* False: no MMP block, or an invalid one, which a checker repairs. */
+/* Returns false if there is no MMP block, or an invalid one, which a checker repairs. */
 static bool read_block(struct xw_dev *dev, struct place *p, struct xw_mmp *mmp)
 {
 	uint8_t buf[XW_SUPER_SIZE];

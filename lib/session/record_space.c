@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The search goes from the end of the filesystem down: there free blocks have most likely never
- * been used, while those in front may hold files that were deleted just now, which somebody may
- * want to bring back.
+ * The search goes from the end of the filesystem down: free blocks there have most likely never
+ * been used, while those at the beginning may contain files deleted just now, which a user may want
+ * to restore.
  */
 #include "config.h"
 
@@ -13,21 +13,21 @@
 #include "base/types.h"
 #include "commit/super.h"
 #include "read/bitmaps.h"
-#include "session/room.h"
+#include "session/record_space.h"
 
 /* A search over the groups of the new state. */
 struct search {
-	const struct xw_room *room;
+	const struct xw_record_space *room;
 	struct xw_runs *out;
 	struct xw_image *img; /* of the new state */
 	const struct xw_sysmap *sys;
 	struct xw_sysmap *own_sys; /* sys, unless that is the old state's */
-	struct xw_run *written; /* by the change, sorted */
+	struct xw_run *written; /* runs written by the change, sorted */
 	size_t n_written;
 	uint8_t *bits; /* bitmap of a group */
 	XW_VEC(struct xw_run) in_group; /* free blocks of a group, ascending */
-	uint64_t bytes; /* of the record */
-	uint64_t found; /* blocks */
+	uint64_t bytes; /* size of the record */
+	uint64_t found; /* number of blocks found */
 };
 
 static uint64_t needed(const struct search *s)
@@ -57,7 +57,7 @@ static int sort_written(struct search *s)
 	for (size_t i = 0; i < n; i++)
 		s->written[i] = s->room->written[i];
 	qsort(s->written, n, sizeof(*s->written), by_start);
-	for (size_t i = 0; i < n; i++) { /* runs may overlap: join them */
+	for (size_t i = 0; i < n; i++) { /* merge overlapping runs */
 		struct xw_run *last = s->n_written ? &s->written[s->n_written - 1] : NULL;
 		const struct xw_run r = s->written[i];
 
@@ -87,7 +87,7 @@ static bool was_written(const struct search *s, uint64_t at)
 	return false;
 }
 
-/* Does the change itself write to the block? Then the record may not be there. */
+/* Does the change itself write to the block? Then the record may not use it. */
 static bool is_dirty(const struct search *s, xw_blk blk)
 {
 	const uint32_t unit = xw_overlay_block_size(s->room->overlay);
@@ -101,15 +101,15 @@ static bool is_dirty(const struct search *s, xw_blk blk)
 	return false;
 }
 
-/* Blocks that were free, from the last one down, up to as many as are still needed. */
-static int take(struct search *s, const struct xw_run *r)
+/* Add free blocks of r to the result, from the last one down, until there are enough. */
+static int add_blocks(struct search *s, const struct xw_run *r)
 {
 	for (xw_blk blk = r->start + r->len; blk-- > r->start && !is_enough(s);) {
 		struct xw_run *last = s->out->list.n ? &s->out->list.v[s->out->list.n - 1] : NULL;
 
 		/*
-		 * If another process has truncated the file, the record does not make it as long
-		 * as it was, which would hide that.
+		 * The last block of the filesystem is not used: if another process truncated the
+		 * file, the record would extend it to its former size, and hide the truncation.
 		 */
 		if (blk + 1 == s->img->sb.blocks_count || is_dirty(s, blk))
 			continue;
@@ -124,8 +124,8 @@ static int take(struct search *s, const struct xw_run *r)
 	return 0;
 }
 
-/* How many of n blocks are free, or are not, for both judges. */
-static uint64_t ask(const struct xw_room *room, xw_blk blk, uint64_t n, bool *is_free)
+/* Number of blocks, at most n, that are equally free or in use for checker and bitmaps. */
+static uint64_t ask(const struct xw_record_space *room, xw_blk blk, uint64_t n, bool *is_free)
 {
 	bool claimed_free = true;
 
@@ -138,7 +138,7 @@ static uint64_t ask(const struct xw_room *room, xw_blk blk, uint64_t n, bool *is
 	return n;
 }
 
-/* Of blocks that are free in the new state those that were free before. */
+/* Add those of n blocks, free in the new state, that were free in the old state, too. */
 static int add_old(struct search *s, xw_blk blk, uint64_t n)
 {
 	bool is_free;
@@ -167,7 +167,9 @@ static int search_group(struct search *s, uint64_t group)
 	uint64_t from, to;
 	int rc = 0;
 
-	/* A debugger may leave a wrong free count; fn knows which blocks were free before. */
+	/*
+	 * The free count may be wrong in an image of a debugger; fn knows the formerly free blocks.
+	 */
 	if (!s->room->alone)
 		(void)xw_image_block_bitmap(s->img, s->sys, group, s->bits);
 	s->in_group.n = 0;
@@ -179,13 +181,13 @@ static int search_group(struct search *s, uint64_t group)
 				     XW_MIN(to << shift, blocks) - (from << shift));
 	}
 	for (size_t i = s->in_group.n; i-- > 0 && !rc && !is_enough(s);)
-		rc = take(s, &s->in_group.v[i]);
+		rc = add_blocks(s, &s->in_group.v[i]);
 	return rc;
 }
 
 /*
- * Groups with so much free space that they have room for the whole record, or half of which is
- * free: there it is not scattered.
+ * Has the group so much free space that the record fits, or is half of it free? Then the record is
+ * not scattered.
  */
 static bool is_roomy(const struct search *s, const struct xw_group_desc *gd)
 {
@@ -215,7 +217,7 @@ static int search(struct search *s)
 	return rc || is_enough(s) ? rc : search_groups(s, false);
 }
 
-/* ---- places of metadata ---- */
+/* ---- locations of metadata ---- */
 
 static bool same_geometry(const struct xw_super *a, const struct xw_super *b)
 {
@@ -231,7 +233,7 @@ static bool same_geometry(const struct xw_super *a, const struct xw_super *b)
 	       a->feature_ro_compat == b->feature_ro_compat;
 }
 
-/* Does the descriptor say where its group's metadata is as the one before the change did? */
+/* Does the descriptor have the same metadata locations as before the change? */
 static bool same_descriptor(struct search *s, struct xw_image *old, uint64_t group)
 {
 	struct xw_group_desc a, b;
@@ -241,7 +243,9 @@ static bool same_descriptor(struct search *s, struct xw_image *old, uint64_t gro
 	       a.inode_table == b.inode_table;
 }
 
-/* Is all metadata where it was before the change? Only descriptors that it has written are read. */
+/*
+ * Is all metadata where it was before the change? Only descriptors written by the change are read.
+ */
 static bool same_places(struct search *s, struct xw_image *old)
 {
 	const uint64_t per_block = s->img->block_size / xw_super_desc_size(&s->img->sb);
@@ -272,10 +276,10 @@ static int find_metadata(struct search *s)
 	return rc;
 }
 
-int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out)
+int xw_record_space_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out)
 {
-	const struct xw_room *room = arg;
-	struct xw_diag diag = {0}; /* damage of the new state is not a failure of this search */
+	const struct xw_record_space *room = arg;
+	struct xw_diag diag = {0}; /* damage of the new state is no failure of this search */
 	struct search s = {.room = room, .out = out, .bytes = bytes};
 	struct xw_diag *devs = room->overlay->diag;
 	int rc;
@@ -301,7 +305,7 @@ int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs 
 	return rc;
 }
 
-bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE], bool replayed)
+bool xw_record_space_is_trusted(const uint8_t super[XW_SUPER_SIZE], bool replayed)
 {
 	struct xw_super sb;
 
@@ -311,12 +315,12 @@ bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE], bool replayed)
 }
 
 /*
- * With an undo file, in free blocks only if there is no other place, since e2undo does not restore
- * their contents; and never if it has an earlier change: blocks that are free now may be in use in
- * its oldest state.
+ * With an undo file, free blocks are used only as a last resort, since e2undo does not restore
+ * their contents; and never if the undo file contains an earlier change: blocks that are free now
+ * may be in use in its oldest state.
  */
-int xw_places_open(struct xw_places *p, const struct xw_room *room,
-		   const struct xw_places_opts *opts, struct xw_diag *diag)
+int xw_record_places_open(struct xw_record_places *p, const struct xw_record_space *room,
+			  const struct xw_record_places_opts *opts, struct xw_diag *diag)
 {
 	struct xw_dev *base = xw_overlay_base(room->overlay);
 	const uint32_t bs = xw_overlay_block_size(room->overlay);
@@ -331,16 +335,16 @@ int xw_places_open(struct xw_places *p, const struct xw_room *room,
 		return 0;
 	p->room = p->alone = *room;
 	p->room.alone = false;
-	if ((opts->trusted || room->claims) && !(opts->undo && (opts->behind || opts->undo_old)))
-		rc = xw_inside_new(base, bs, xw_room_find, &p->room, diag, &p->stores[0]);
-	if (!rc && opts->behind)
+	if ((opts->trusted || room->claims) && !(opts->undo && (opts->at_end || opts->undo_old)))
+		rc = xw_inside_new(base, bs, xw_record_space_find, &p->room, diag, &p->stores[0]);
+	if (!rc && opts->at_end)
 		rc = xw_inside_new(base, bs, NULL, NULL, diag, &p->stores[1]);
 	if (!rc && room->claims && room->alone && !opts->undo)
-		rc = xw_inside_new(base, bs, xw_room_find, &p->alone, diag, &p->stores[2]);
+		rc = xw_inside_new(base, bs, xw_record_space_find, &p->alone, diag, &p->stores[2]);
 	return rc;
 }
 
-void xw_places_offer(const struct xw_places *p, struct xw_commit_opts *opts)
+void xw_record_places_offer(const struct xw_record_places *p, struct xw_commit_opts *opts)
 {
 	for (size_t i = 0; i < XW_ARRAY_SIZE(p->stores); i++)
 		opts->inside[i] = p->stores[i];
@@ -348,7 +352,7 @@ void xw_places_offer(const struct xw_places *p, struct xw_commit_opts *opts)
 		opts->why_not_inside = p->why_not;
 }
 
-void xw_places_close(struct xw_places *p)
+void xw_record_places_close(struct xw_record_places *p)
 {
 	for (size_t i = 0; i < XW_ARRAY_SIZE(p->stores); i++)
 		xw_redo_store_close(p->stores[i]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Room for a redo record in an image that is being changed: blocks that are free in the old and in
- * the new state, so that nobody misses what was in them, whichever state the image gets.
+ * Space for a redo record in an image that is being changed: blocks that are free in the old and in
+ * the new state, so that their contents are needed in neither.
  */
-#ifndef XW_SESSION_ROOM_H
-#define XW_SESSION_ROOM_H
+#ifndef XW_SESSION_RECORD_SPACE_H
+#define XW_SESSION_RECORD_SPACE_H
 
 #include "commit/commit.h"
 #include "commit/inside.h"
@@ -12,55 +12,61 @@
 #include "disk/super.h"
 #include "session/freemap.h"
 
-struct xw_room {
+struct xw_record_space {
 	struct xw_dev *overlay; /* borrowed; shows the new state */
-	/* Which filesystem blocks were free in the old state, as for overlays. NULL: not known. */
+	/*
+	 * Which filesystem blocks were free in the old state; an xw_overlay_free_fn. NULL: unknown.
+	 */
 	xw_overlay_free_fn *fn;
 	void *arg;
-	/* What fn asks, if it is one: its places of metadata need not be read again. Or NULL. */
+	/* The freemap that fn asks, or NULL: its metadata locations need not be read again. */
 	const struct xw_freemap *before;
-	/* Which ones a checker calls free in both states; NULL: there was no check. */
+	/* Which blocks a checker considers free in both states; NULL: no check was run. */
 	xw_overlay_free_fn *claims;
 	void *claims_arg;
-	/* Overlay blocks that the change has written directly, in any order; borrowed. */
+	/* Overlay blocks written directly by the change, in any order; borrowed. */
 	const struct xw_run *written;
 	size_t n_written;
-	bool written_more; /* and others, which are not known: there is no room then */
-	bool alone; /* the checker alone decides, whatever the bitmaps of both states say */
+	bool written_more; /* and unknown other blocks: no space is found then */
+	bool alone; /* the checker alone decides, ignoring the bitmaps of both states */
 };
 
-/* An xw_inside_room_fn; arg is a struct xw_room. */
-int xw_room_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out);
+/* An xw_inside_room_fn; arg is a struct xw_record_space. */
+int xw_record_space_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out);
 
 /*
- * May bitmaps of the filesystem with this superblock be believed without a check? Not if it was not
- * unmounted cleanly, has known errors or a log to be replayed. replayed: that was done just now.
+ * May the bitmaps of the filesystem with this superblock be trusted without a check? Not if it was
+ * not unmounted cleanly, has known errors or a log to be replayed. replayed: the log was just
+ * replayed.
  */
-bool xw_room_is_trusted(const uint8_t super[XW_SUPER_SIZE], bool replayed);
+bool xw_record_space_is_trusted(const uint8_t super[XW_SUPER_SIZE], bool replayed);
 
 /*
- * The places for a record in an image, in the order in which a commit tries them: in its free
- * blocks, if these are known; behind its end, if the file ends there; in blocks that only a checker
- * calls free, which may hold data of lost inodes.
+ * The places for a record in an image, in the order in which a commit tries them: its free blocks,
+ * if known; after its end, if the file ends there; blocks that only a checker considers free, which
+ * may contain data of lost inodes.
  */
-struct xw_places {
-	struct xw_room room, alone;
+struct xw_record_places {
+	struct xw_record_space room, alone;
 	struct xw_redo_store *stores[XW_COMMIT_PLACES];
-	const char *why_not; /* there is none */
+	const char *why_not; /* why there is no place */
 };
 
-struct xw_places_opts {
+struct xw_record_places_opts {
 	const char *none; /* why the record may not be in the image; NULL: it may */
-	bool trusted; /* the bitmaps of the old state can be believed */
-	bool behind; /* the image file ends with the filesystem */
+	bool trusted; /* the bitmaps of the old state can be trusted */
+	bool at_end; /* the image file ends with the filesystem */
 	bool undo; /* an undo file is written */
-	bool undo_old; /* and it has an earlier change */
+	bool undo_old; /* and it contains an earlier change */
 };
 
-/* p holds a copy of room and is not moved; stores are for one commit. To be closed in any case. */
-int xw_places_open(struct xw_places *p, const struct xw_room *room,
-		   const struct xw_places_opts *opts, struct xw_diag *diag);
-void xw_places_offer(const struct xw_places *p, struct xw_commit_opts *opts);
-void xw_places_close(struct xw_places *p);
+/*
+ * p contains a copy of room and must not be moved; stores are for one commit. p must be closed in
+ * any case.
+ */
+int xw_record_places_open(struct xw_record_places *p, const struct xw_record_space *room,
+			  const struct xw_record_places_opts *opts, struct xw_diag *diag);
+void xw_record_places_offer(const struct xw_record_places *p, struct xw_commit_opts *opts);
+void xw_record_places_close(struct xw_record_places *p);
 
 #endif

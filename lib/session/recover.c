@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recovery on open. See recover.h for the cases; the order here is redo file, torn superblock,
- * journal. Each step leaves a state from which all steps can be repeated.
+ * Recovery on open. See recover.h for the cases; the order here is redo record, torn superblock,
+ * journal. After each step all steps can be repeated.
  */
 #include "config.h"
 
@@ -31,7 +31,7 @@ static void read_super(struct recovery *v)
 	v->pending = v->valid && xw_super_bytes_has(v->super, XW_INCOMPAT_PENDING);
 }
 
-/* With RDONLY all writes go to memory, starting with the first. */
+/* Prepare for the first write. With RDONLY all writes go to memory. */
 static int make_writable(struct recovery *v)
 {
 	struct xw_super sb;
@@ -77,7 +77,7 @@ static bool backup_differs(struct recovery *v)
 	return !rc && !xw_super_decode(copy, &sb) && !same_uuid(v->redo, copy);
 }
 
-/* The superblock is lost: is this the image of the redo file nevertheless? */
+/* The superblock is lost: does the redo file belong to this image nevertheless? */
 static int judge_lost(struct recovery *v, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
@@ -114,8 +114,8 @@ static bool is_torn(const struct recovery *v)
 }
 
 /*
- * A torn superblock without the bit is accepted by every other tool, and a change that leaves the
- * superblock as it was is possible: then the record contradicts the blocks.
+ * A torn superblock without the bit: every other tool accepts it, and may have changed the image
+ * since without changing the superblock. Then the record contradicts the blocks.
  */
 static int judge_torn(struct recovery *v, enum verdict *verdict)
 {
@@ -149,7 +149,7 @@ int xw_recovery_judge(struct recovery *v, enum verdict *verdict)
 	}
 	if (v->readable && (!memcmp(v->super, r->old_super, XW_SUPER_SIZE) ||
 			    !memcmp(v->super, r->new_super, XW_SUPER_SIZE)))
-		*verdict = DROP; /* before the commit point, or completed */
+		*verdict = DROP; /* before the commit point, or complete */
 	else if (v->readable && is_torn(v))
 		return judge_torn(v, verdict);
 	else if (v->pending)
@@ -161,7 +161,7 @@ int xw_recovery_judge(struct recovery *v, enum verdict *verdict)
 	return 0;
 }
 
-/* All blocks are in place, and the record is gone: only the final superblock is missing. */
+/* All blocks are in place and the record was removed: only the final superblock is missing. */
 static bool is_done(const struct recovery *v)
 {
 	const uint64_t numbers =
@@ -185,7 +185,7 @@ static int finish_super(struct recovery *v)
 	return rc;
 }
 
-/* The superblock says that nothing is left to be done but to remove the rest of the record. */
+/* The superblock marks the change as done: remove the rest of the record. */
 static int finish_removal(struct recovery *v)
 {
 	int rc = 0;
@@ -197,8 +197,8 @@ static int finish_removal(struct recovery *v)
 }
 
 /*
- * A damaged redo file completes nothing: for checkers it counts as lost. A record in the image may
- * have lost a part while it was removed, if not in that order.
+ * A damaged redo file is ignored; for checkers it counts as lost. A record in the image may be
+ * damaged because its removal was interrupted, even if not in the order of writes.
  */
 static int load_redo(struct recovery *v, enum verdict *verdict)
 {
@@ -271,7 +271,7 @@ static void forget_inside(struct recovery *v)
 	v->inside = NULL;
 }
 
-/* The record that a half of the superblock leads to. One that cannot be read is none. */
+/* Open the record that one half of the superblock refers to. An unreadable record is ignored. */
 static int look_at_number(struct recovery *v, uint64_t number, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
@@ -314,7 +314,7 @@ static int look_inside(struct recovery *v, enum verdict *verdict)
 	return rc;
 }
 
-/* Notes which superblock the change would have written, if the record is complete. */
+/* Record the superblock that the dropped change would have written, if the record is complete. */
 static void note_dropped(struct recovery *v, uint64_t number)
 {
 	const struct xw_diag before = diag_of(v);
@@ -333,9 +333,9 @@ static void note_dropped(struct recovery *v, uint64_t number)
 }
 
 /*
- * A change that was never begun has made the file longer. Where the filesystem ends must be known,
- * and that nothing else may be behind it: contents of a file could look like a record. The change
- * may have been the repair of a wrong checksum.
+ * A change that was killed before its commit point has extended the file: truncate it. The end of
+ * the filesystem must be known, and nothing else may be after it, since contents of a file could
+ * look like a record. The superblock's checksum may be wrong, which the change was to repair.
  */
 static int drop_left_over(struct recovery *v)
 {
@@ -351,7 +351,7 @@ static int drop_left_over(struct recovery *v)
 	if (v->dev->size <= end)
 		return 0;
 	if (xw_inside_left_over(v->dev, sb.uuid, end, v->diag, &number, &size))
-		quiet(v, &before); /* an unreadable end */
+		quiet(v, &before); /* the end is unreadable */
 	if (!number)
 		return 0;
 	note_dropped(v, number);
@@ -391,7 +391,7 @@ static int redo_step(struct recovery *v)
 	v->info->redo_dropped = verdict == DROP && gone;
 	v->info->cleared |= verdict == DROP && removed;
 	read_super(v);
-	/* The file belongs to a repair of a state that had lost its own redo file. */
+	/* The file belongs to the repair of a state whose own redo file was lost. */
 	if (!rc && verdict == DROP && v->pending) {
 		v->file = false;
 		rc = stuck(v);
@@ -399,7 +399,7 @@ static int redo_step(struct recovery *v)
 	return rc;
 }
 
-/* Repair a superblock whose only fault is that RECOVER was being set or cleared. */
+/* Repair a superblock whose only damage is that RECOVER was being set or cleared. */
 static bool fix_torn_bit(struct recovery *v)
 {
 	struct xw_super sb;
@@ -413,7 +413,7 @@ static bool fix_torn_bit(struct recovery *v)
 		xw_super_bytes_incompat(other, 0, XW_INCOMPAT_RECOVER);
 	else
 		xw_super_bytes_incompat(other, XW_INCOMPAT_RECOVER, 0);
-	/* its checksum was written: only the bit was not, or only the bit was */
+	/* the checksum was written but not the bit, or the reverse */
 	if (memcmp(other + sum, v->super + sum, 4) != 0)
 		return false;
 	memcpy(v->super, other, sizeof(other));
@@ -449,7 +449,7 @@ static int super_step(struct recovery *v)
 	rc = make_writable(v);
 	if (rc)
 		return rc;
-	/* Not reported here: the next function that reads the superblock reports it. */
+	/* The next function that reads the superblock reports the failure. */
 	rc = xw_journal_recover(v->dev,
 				XW_REPLAY_TORN_SUPER | (replay_flags(v) & ~XW_REPLAY_SALVAGE),
 				v->diag, &v->info->journal);
@@ -472,10 +472,11 @@ static int journal_step(struct recovery *v)
 }
 
 /*
- * What a torn commit point leaves when no record continues it: another tool has changed the
- * filesystem since, or the record is lost. Nothing of that change is in the image.
+ * A torn commit point without a record that continues it: another tool has changed the filesystem
+ * since, or the record is lost. None of the change's blocks is in the image: clear nonce and
+ * numbers.
  */
-static int forget_step(struct recovery *v)
+static int clear_torn_pending(struct recovery *v)
 {
 	int rc;
 
@@ -495,8 +496,8 @@ static int forget_step(struct recovery *v)
 }
 
 /*
- * A tool that changes an image may have to write all of it: a file size limit that is too low is
- * reported before the first byte, not in the middle of a change.
+ * A tool that changes an image may have to write all of it: report a file size limit that is too
+ * low before the first write, not in the middle of a change.
  */
 static int check_limit(const struct recovery *v)
 {
@@ -512,10 +513,10 @@ static int check_limit(const struct recovery *v)
 }
 
 /*
- * In memory the change is complete, and stays pending on the medium: refused tells whether others
- * refuse the image because of it.
+ * Report that the change was completed in memory, and is still pending on the medium. refused:
+ * other tools refuse the image because of it.
  */
-static void say_applied(const struct recovery *v, bool refused)
+static void report_applied(const struct recovery *v, bool refused)
 {
 	if (!(v->flags & XW_RECOVER_RDONLY))
 		xw_log(v->diag, XW_LOG_NOTE, "%s: completed an interrupted change", v->dev->name);
@@ -546,10 +547,10 @@ int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned fl
 	if (!rc)
 		rc = journal_step(&v);
 	if (!rc)
-		rc = forget_step(&v);
-	/* a reader whose journal is damaged opens the image once more */
+		rc = clear_torn_pending(&v);
+	/* a reader opens an image with a damaged journal once more */
 	if (v.info->redo_applied && (!rc || !(flags & XW_RECOVER_RDONLY)))
-		say_applied(&v, refused);
+		report_applied(&v, refused);
 	*dev = v.dev;
 	return rc;
 }

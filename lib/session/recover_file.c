@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Redo files on open: which of them belongs to the image.
+ * Redo files on open: finds the file that belongs to the image.
  *
- * In a directory a file may be that of a copy of the filesystem, which has the same UUID and was,
- * perhaps, changed in the same way. So one that is not needed here is removed only if its header
- * says that it was made for this very place, and that no other medium was there since (place.h).
- * One that has completed a copy which was made in the middle of the change is kept, too: the image
- * that it was made for still needs it.
+ * A file in a directory may belong to a copy of the filesystem, which has the same UUID and may
+ * have been changed in the same way. So a file that the image does not need is removed only if its
+ * header says that it was made for this very place, and for no other medium (commit/location.h). A
+ * file that has completed a copy made in the middle of the change is kept, too: the original image
+ * still needs it.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ static int find_redo(struct recovery *v)
 	xw_dev_close(dev);
 	if (rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM) {
 		quiet(v, &before);
-		v->file = rc != XW_ERR_INPUT; /* a file that is not ours counts as missing */
+		v->file = rc != XW_ERR_INPUT; /* another kind of file counts as missing */
 		rc = 0;
 	}
 	return rc;
@@ -52,8 +52,8 @@ static int look_in_place(struct recovery *v, enum verdict *verdict)
 }
 
 /*
- * The superblock is that from before the change, or after it: the image does not need the file, but
- * a copy of it could, if it is not known to be that of this image.
+ * The superblock is that from before or after the change: the image does not need the file, but a
+ * copy of the image may. Record the file as kept, unless it is known to be this image's.
  */
 static void note_kept(struct recovery *v, bool begun)
 {
@@ -64,21 +64,21 @@ static void note_kept(struct recovery *v, bool begun)
 }
 
 /*
- * May the file be removed, of a change that the image does not need? It must have been made for
- * this place. If the image has the new superblock, the change is complete here. If not, the file's
- * name must say that the commit point was not reached: behind it, the medium could have been copied
- * and its old contents restored.
+ * May the file of a change that the image does not need be removed? It must have been made for this
+ * place. If the image has the new superblock, the change is complete. If it has the old one, the
+ * file's name must say that the commit point was not reached: otherwise the medium may have been
+ * copied and its old contents restored.
  */
 static bool is_left_over(const struct recovery *v, bool begun, bool old)
 {
-	const bool here = xw_redo_place_same(&v->redo->place, &v->store->place);
+	const bool here = xw_redo_location_same(&v->redo->place, &v->store->place);
 
 	if (v->flags & XW_RECOVER_CLEAR)
 		return here || begun || old;
 	return here && (begun || v->store->undecided);
 }
 
-/* Best effort, since no image is the worse for the file, and its directory may be read-only. */
+/* Best effort: a remaining file does no harm, and its directory may be read-only. */
 void xw_recovery_remove_file(struct recovery *v, bool *removed)
 {
 	const struct xw_diag before = diag_of(v);
@@ -93,18 +93,18 @@ void xw_recovery_remove_file(struct recovery *v, bool *removed)
 	quiet(v, &before);
 }
 
-/* In a directory: was the file made for another place, so that this image is perhaps a copy? */
+/* In a directory: was the file made for another place, so that this image may be a copy? */
 bool xw_recovery_keeps_file(struct recovery *v)
 {
 	const bool keeps = v->store->ops->select && v->redo &&
-			   xw_redo_place_differs(&v->redo->place, &v->store->place);
+			   xw_redo_location_differs(&v->redo->place, &v->store->place);
 
 	if (keeps)
 		note_kept(v, true);
 	return keeps;
 }
 
-/* The selected file has nothing for this image. */
+/* The selected file does not apply to this image. */
 static void drop_one(struct recovery *v)
 {
 	const bool begun = v->readable && !memcmp(v->super, v->redo->new_super, XW_SUPER_SIZE);
@@ -124,7 +124,7 @@ static void drop_one(struct recovery *v)
 	xw_recovery_remove_file(v, &v->info->cleared);
 }
 
-/* One of the store's n files, if it is this image's. What cannot be read is another's. */
+/* Examine file n of the store: is it this image's? An unreadable file counts as another image's. */
 static int look_at_one(struct recovery *v, size_t n, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
@@ -161,7 +161,7 @@ static int look_in_directory(struct recovery *v, enum verdict *verdict)
 		v->store->ops->sweep(v->store, sb.uuid);
 	for (size_t n = 0; !rc && *verdict == NOTHING; n++)
 		rc = look_at_one(v, n, verdict);
-	/* an image that needs none is used without a directory that cannot be read */
+	/* an image that needs no redo file can be used if the directory is unreadable */
 	if (rc == XW_ERR_IO && v->valid && !v->pending && !xw_super_bytes_nonce(v->super)) {
 		quiet(v, &before);
 		rc = XW_ERR_NOTFOUND;
@@ -169,7 +169,7 @@ static int look_in_directory(struct recovery *v, enum verdict *verdict)
 	return rc == XW_ERR_NOTFOUND ? xw_recovery_judge(v, verdict) : rc;
 }
 
-/* The file of an earlier version: v->store is its store then, otherwise the directory still is. */
+/* Look for the file of an earlier version. If it applies, v->store becomes its store. */
 static int look_beside(struct recovery *v, enum verdict *verdict)
 {
 	struct xw_redo_store *directory = v->store;

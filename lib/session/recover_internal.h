@@ -9,14 +9,14 @@
 struct recovery {
 	struct xw_dev *dev;
 	struct xw_redo_store *store;
-	struct xw_redo_store *inside; /* of the record in the image; NULL: there is none */
+	struct xw_redo_store *inside; /* store of the record in the image; NULL: none */
 	struct xw_diag *diag;
 	unsigned flags;
 	struct xw_recover_info *info;
 	struct xw_redo *redo; /* NULL: no file, or an invalid one */
-	bool file; /* there is a file, and it is ours */
+	bool file; /* a redo file of ours exists */
 	bool readable, valid, pending; /* state of the superblock */
-	bool overlaid; /* dev is our overlay: with RDONLY, if a write was necessary */
+	bool overlaid; /* dev is our overlay (RDONLY, and a write was necessary) */
 	uint8_t super[XW_SUPER_SIZE];
 };
 
@@ -34,13 +34,13 @@ static inline struct xw_diag diag_of(const struct recovery *v)
 
 enum verdict { NOTHING, APPLY, DROP, STUCK };
 
-/* What is to be done with v->redo, or without one? */
+/* Decide whether to apply or drop v->redo, which may be NULL. */
 int xw_recovery_judge(struct recovery *v, enum verdict *verdict);
-/* Look for the redo file that belongs to the image; APPLY, DROP: v->store has it selected. */
+/* Find the redo file of the image. APPLY, DROP: it is selected in v->store. */
 int xw_recovery_look_for_file(struct recovery *v, enum verdict *verdict);
-/* The change that needed the file is complete here: must it stay for another image? */
+/* The change of the file is complete here: must the file be kept for another image? */
 bool xw_recovery_keeps_file(struct recovery *v);
-/* A failure is a warning. *removed is set, or as before. */
+/* A failure is only a warning. Sets *removed if the file was removed. */
 void xw_recovery_remove_file(struct recovery *v, bool *removed);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening an image by its name, and recovery on the way: recover.c. */
+/* Opens an image by name, and recovers it (recover.c). */
 #include "config.h"
 
 #include "base/types.h"
 #include "session/recover.h"
 
-/* Without a message where there is no place for one. */
+/* No message if there is no place for a redo file. */
 static int open_store(const char *path, const char *redo_file, uint64_t offset,
 		      struct xw_diag *diag, struct xw_redo_store **store)
 {
@@ -24,7 +24,7 @@ int xw_recover_store(const char *path, const char *redo_file, uint64_t offset, s
 {
 	int rc = open_store(path, redo_file, offset, diag, store);
 
-	/* earlier versions had that of a filesystem in a part of a file beside the file */
+	/* earlier versions put the file of a filesystem inside a larger file beside that file */
 	if (!rc && offset && *store && (*store)->ops->select)
 		rc = open_store(path, NULL, offset, diag, &(*store)->beside);
 	return rc;

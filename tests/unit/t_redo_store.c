@@ -551,34 +551,34 @@ END_TEST
 /* A copy, a file that has replaced another one, and another boot are other places. */
 START_TEST(places)
 {
-	struct xw_redo_place a, b;
+	struct xw_redo_location a, b;
 
 	put_file(img, "an image", 8);
 	put_file(redo, "an image", 8);
-	xw_redo_place_of(img, 0, &a);
+	xw_redo_location_of(img, 0, &a);
 	if (!a.boot[0] && !a.number)
 		return; /* the host does not know when files are created */
-	xw_redo_place_of(img, 0, &b);
-	ck_assert(xw_redo_place_same(&a, &b) && !xw_redo_place_differs(&a, &b));
-	xw_redo_place_of(img, 1024, &b);
-	ck_assert(!xw_redo_place_same(&a, &b) && xw_redo_place_differs(&a, &b));
-	xw_redo_place_of(redo, 0, &b);
-	ck_assert(!xw_redo_place_same(&a, &b) && xw_redo_place_differs(&a, &b));
+	xw_redo_location_of(img, 0, &b);
+	ck_assert(xw_redo_location_same(&a, &b) && !xw_redo_location_differs(&a, &b));
+	xw_redo_location_of(img, 1024, &b);
+	ck_assert(!xw_redo_location_same(&a, &b) && xw_redo_location_differs(&a, &b));
+	xw_redo_location_of(redo, 0, &b);
+	ck_assert(!xw_redo_location_same(&a, &b) && xw_redo_location_differs(&a, &b));
 	ck_assert_int_eq(unlink(img), 0);
 	put_file(img, "an image", 8);
-	xw_redo_place_of(img, 0, &b);
-	ck_assert(!xw_redo_place_same(&a, &b));
+	xw_redo_location_of(img, 0, &b);
+	ck_assert(!xw_redo_location_same(&a, &b));
 	b = a;
 	b.boot[15] ^= 1;
-	ck_assert(!xw_redo_place_same(&a, &b) && !xw_redo_place_differs(&a, &b));
+	ck_assert(!xw_redo_location_same(&a, &b) && !xw_redo_location_differs(&a, &b));
 	b.born++;
-	ck_assert(xw_redo_place_differs(&a, &b));
+	ck_assert(xw_redo_location_differs(&a, &b));
 	b.born = 0; /* a device, whose number means nothing after a boot */
-	ck_assert(!xw_redo_place_differs(&a, &b));
-	xw_redo_place_of(dir, 0, &a);
-	xw_redo_place_of(tmp, 0, &b); /* there is none */
-	ck_assert(!xw_redo_place_same(&a, &b) && !xw_redo_place_differs(&a, &b));
-	ck_assert(!xw_redo_place_same(&b, &b));
+	ck_assert(!xw_redo_location_differs(&a, &b));
+	xw_redo_location_of(dir, 0, &a);
+	xw_redo_location_of(tmp, 0, &b); /* there is none */
+	ck_assert(!xw_redo_location_same(&a, &b) && !xw_redo_location_differs(&a, &b));
+	ck_assert(!xw_redo_location_same(&b, &b));
 }
 END_TEST
 
