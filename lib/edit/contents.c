@@ -2,13 +2,14 @@
 /*
  * Space for the contents of files.
  *
- * In steps (update/steps.h) what one freed is free for the next, but until the commit its old
- * contents are the old state: what is written there is held in memory, by the steps' device. So
- * contents go where that device passes them on to the image, as long as there is such space; and
- * only as much of them into the rest as may be held.
+ * In steps (update/steps.h), blocks freed by one step are free for the next one, but until the
+ * commit they contain the old state: the steps' device holds writes to them in memory. So contents
+ * preferably go to blocks that were free in the old state, which the device writes through to the
+ * image, and other blocks are used only as far as memory permits.
  *
- * Space of the second kind that the allocator offers is kept from it while one file is made, with
- * all that follows it: so it is offered once.
+ * If the allocator offers a block whose contents would be held in memory, that block and the
+ * following ones like it are withheld ("fenced") until the file is complete, so that they are
+ * offered only once.
  */
 #include "config.h"
 
@@ -17,14 +18,14 @@
 #include "dev/overlay.h"
 #include "edit/edit_internal.h"
 
-struct taking {
+struct request {
 	struct xw_update *u;
 	XW_VEC(struct xw_run) got;
 	uint64_t left; /* in blocks, whole clusters */
 };
 
 /*
- * As xw_overlay_write_target(), in whole clusters: a cluster that is partly held in memory counts
+ * Like xw_overlay_write_target(), in whole clusters: a cluster that is partly held in memory counts
  * as held.
  */
 static uint64_t ask(const struct xw_update *u, xw_blk blk, uint64_t n, bool *through)
@@ -38,7 +39,7 @@ static uint64_t ask(const struct xw_update *u, xw_blk blk, uint64_t n, bool *thr
 	return XW_MIN((k + size - 1) & ~(size - 1), n);
 }
 
-static int got(struct taking *t, xw_blk start, uint64_t len)
+static int add_run(struct request *t, xw_blk start, uint64_t len)
 {
 	struct xw_run *last = t->got.n ? &t->got.v[t->got.n - 1] : NULL;
 
@@ -52,15 +53,15 @@ static int got(struct taking *t, xw_blk start, uint64_t len)
 		       : 0;
 }
 
-static int keep_off(struct xw_update *u, xw_blk start, uint64_t len)
+static int fence_run(struct xw_update *u, xw_blk start, uint64_t len)
 {
 	return xw_vec_push(&u->fence, ((struct xw_run){start, len}))
 		       ? xw_fail_nomem(u->diag, "extent list")
 		       : 0;
 }
 
-/* Also fence off the free blocks from `at` on that would be held. */
-static int keep_off_more(struct xw_update *u, xw_blk at)
+/* Also fence the free blocks from `at` on whose contents would be held in memory. */
+static int fence_more(struct xw_update *u, xw_blk at)
 {
 	const struct xw_super *sb = &u->img->sb;
 	uint64_t room = 0, k;
@@ -76,12 +77,12 @@ static int keep_off_more(struct xw_update *u, xw_blk at)
 			break;
 		rc = xw_space_claim(u->space, at, k);
 		if (!rc)
-			rc = keep_off(u, at, k);
+			rc = fence_run(u, at, k);
 	}
 	return rc;
 }
 
-static int sift(struct taking *t, const struct xw_run *run)
+static int sort_out(struct request *t, const struct xw_run *run)
 {
 	bool through = true;
 	uint64_t k;
@@ -89,9 +90,10 @@ static int sift(struct taking *t, const struct xw_run *run)
 
 	for (uint64_t done = 0; done < run->len && !rc; done += k) {
 		k = ask(t->u, run->start + done, run->len - done, &through);
-		rc = through ? got(t, run->start + done, k) : keep_off(t->u, run->start + done, k);
+		rc = through ? add_run(t, run->start + done, k)
+			     : fence_run(t->u, run->start + done, k);
 	}
-	return rc || through ? rc : keep_off_more(t->u, run->start + run->len);
+	return rc || through ? rc : fence_more(t->u, run->start + run->len);
 }
 
 static int no_space(struct xw_update *u)
@@ -99,8 +101,8 @@ static int no_space(struct xw_update *u)
 	return xw_fail(u->diag, XW_ERR_NOSPC, "%s: no space left for the file", u->img->dev->name);
 }
 
-/* Nothing else is left: use blocks that were fenced off. */
-static int take_held(struct taking *t)
+/* No other space is left: use fenced blocks. */
+static int use_fenced(struct request *t)
 {
 	struct xw_update *u = t->u;
 	struct xw_overlay_stats st;
@@ -122,7 +124,7 @@ static int take_held(struct taking *t)
 		struct xw_run *r = &u->fence.v[u->fence.n - 1];
 		const uint64_t k = XW_MIN(r->len, t->left);
 
-		rc = got(t, r->start, k);
+		rc = add_run(t, r->start, k);
 		r->start += k;
 		r->len -= k;
 		u->fence.n -= !r->len;
@@ -130,7 +132,7 @@ static int take_held(struct taking *t)
 	return rc;
 }
 
-static int take_free(struct taking *t, xw_blk goal, uint64_t len)
+static int alloc_free(struct request *t, xw_blk goal, uint64_t len)
 {
 	const struct xw_alloc_req req = {.goal = goal, .len = len};
 	struct xw_run *runs;
@@ -140,7 +142,7 @@ static int take_free(struct taking *t, xw_blk goal, uint64_t len)
 	if (rc == XW_ERR_NOSPC)
 		return no_space(t->u);
 	for (size_t i = 0; i < n && !rc; i++)
-		rc = sift(t, &runs[i]);
+		rc = sort_out(t, &runs[i]);
 	free(runs);
 	return rc;
 }
@@ -149,7 +151,7 @@ int xw_update_alloc_contents(struct xw_update *u, const struct xw_alloc_req *req
 			     struct xw_run **runs, size_t *n)
 {
 	const uint64_t size = UINT64_C(1) << u->place.enc.cluster_bits;
-	struct taking t = {.u = u, .left = (req->len + size - 1) & ~(size - 1)};
+	struct request t = {.u = u, .left = (req->len + size - 1) & ~(size - 1)};
 	const uint64_t too_much = t.left - req->len;
 	xw_blk goal = req->goal;
 	int rc = 0;
@@ -163,7 +165,7 @@ int xw_update_alloc_contents(struct xw_update *u, const struct xw_alloc_req *req
 	while (t.left && !rc) {
 		const uint64_t most = xw_space_free_blocks(u->space);
 
-		rc = most ? take_free(&t, goal, XW_MIN(t.left, most)) : take_held(&t);
+		rc = most ? alloc_free(&t, goal, XW_MIN(t.left, most)) : use_fenced(&t);
 		if (t.got.n)
 			u->passed = t.got.v[t.got.n - 1].start + t.got.v[t.got.n - 1].len;
 		goal = u->passed;

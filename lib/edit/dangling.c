@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
  * Detects directory entries left dangling when a link count was too low. An inode is freed when its
- * link count says that its last name was removed; if the count was too low, another name still
- * refers to it, and later to whatever is allocated under its number.
+ * link count says that its last name was removed; if the count was too low, another entry still
+ * refers to the inode, and later to any inode that reuses its number.
  *
  * Detected: all names in directories that the change has read or removes; they are compared with
- * the link count (tree/image.c, remove.c). Whether other directories hold further names cannot be
- * told without reading them, and an import that replaces one file would then pay for everything in
- * the image. So other directories are read only where they are few: in a small image, or where so
- * many inodes are freed that reading costs little in comparison.
+ * the link count (tree/image.c, remove.c). Other directories would have to be read to find further
+ * names, and an import that replaces one file would then read the whole image. So other directories
+ * are read only if they are few: in a small image, or if so many inodes are freed that reading
+ * costs little in comparison.
  *
- * Not detected: a name in a directory of a large image that a small change does not touch. It is in
- * the state in which Linux would have left it, too.
+ * Not detected: an entry in a directory of a large image that a small change does not access. Linux
+ * would leave the same state.
  */
 #include "config.h"
 
@@ -53,7 +53,7 @@ static int push(struct look *l, xw_ino ino)
 	return xw_vec_push(&l->next.a, ino) ? xw_fail_nomem(l->u->diag, "directories") : 0;
 }
 
-static int look_at(struct look *l, const struct xw_dirent *e)
+static int check_entry(struct look *l, const struct xw_dirent *e)
 {
 	if (xw_name_is_dots(e->name, e->name_len))
 		return 0;
@@ -64,8 +64,8 @@ static int look_at(struct look *l, const struct xw_dirent *e)
 	return e->ftype == XW_FT_DIR || e->ftype == XW_FT_UNKNOWN ? push(l, e->ino) : 0;
 }
 
-/* A directory larger than the remaining budget ends the search: the budget is then 0. */
-static int look_into(struct look *l, xw_ino ino)
+/* A directory larger than the remaining budget ends the search by setting the budget to 0. */
+static int read_directory(struct look *l, xw_ino ino)
 {
 	struct xw_image *img = l->u->img;
 	struct xw_dir_iter it;
@@ -82,14 +82,14 @@ static int look_into(struct look *l, xw_ino ino)
 		return rc;
 	rc = xw_dir_begin(img, ino, &in, l->raw, &it);
 	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0)
-		rc = more < 0 ? more : look_at(l, &e);
+		rc = more < 0 ? more : check_entry(l, &e);
 	xw_dir_end(&it);
 	return rc;
 }
 
 /*
- * Collect unread directories in l->next, except those below them. If their total exceeds the
- * budget, nothing is started: the budget is then 0.
+ * Collect unread directories in l->next, except those below them. If their total size exceeds the
+ * budget, none is read: the budget is then 0.
  */
 static int roots(struct look *l, const struct xw_tree *t, uint64_t gone)
 {
@@ -127,7 +127,7 @@ int xw_update_find_dangling(struct xw_update *u, const struct xw_tree *t, struct
 		l.next = (struct xw_update_inos){0};
 		qsort(l.dirs.a.v, l.dirs.a.n, sizeof(*l.dirs.a.v), by_number);
 		for (size_t i = 0; i < l.dirs.a.n && l.budget && !rc; i++)
-			rc = look_into(&l, l.dirs.a.v[i]);
+			rc = read_directory(&l, l.dirs.a.v[i]);
 	}
 	xw_vec_free(&l.dirs.a);
 	xw_vec_free(&l.next.a);

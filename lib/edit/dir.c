@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The store under a directory that is changed: reads and writes go to the edit's device, which
- * keeps live blocks until the commit; blocks that are needed come from the update's space, blocks
- * that are not are freed with the commit.
+ * The block store of a directory that is being changed: reads and writes go to the edit's device,
+ * which holds changes to live blocks until the commit. New blocks are allocated from the update's
+ * space, unneeded ones are freed with the commit.
  *
- * The blocks of the file are known from the beginning; if it grew, its map is made anew at the end.
+ * The blocks of the file are known from the start; if the file grew, its map is rewritten at the
+ * end.
  */
 #include "config.h"
 
@@ -51,7 +52,7 @@ static int store_map(void *arg, uint32_t lblk, xw_blk *blk)
 	return bad(ud, XW_ERR_CORRUPT, "a block past its end");
 }
 
-/* Blocks of a cluster: each block of the map takes one, and contents share it. */
+/* Number of blocks in a cluster: contents share clusters, each map block has its own. */
 static uint32_t cluster(const struct xw_update_dir *ud)
 {
 	return 1u << ud->u->place.enc.cluster_bits;
@@ -156,9 +157,9 @@ void xw_update_dir_end(struct xw_update_dir *ud)
 	ud->raw = NULL;
 }
 
-/* ---- putting it back ---- */
+/* ---- writing ---- */
 
-/* Blocks that were mapped past its end were never accessible: free them. */
+/* Blocks mapped past the end of the directory were never accessible: free them. */
 static int put_map(struct xw_update_dir *ud)
 {
 	const uint64_t end = ud->in.size / ud->u->img->block_size;

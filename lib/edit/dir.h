@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A directory of an image under change, one name at a time (dir/change.h), as part of the update:
- * blocks are allocated from the update's space, the inode is written when the directory is put
- * back.
+ * blocks are allocated from the update's space; xw_update_dir_put() writes the inode.
  */
 #ifndef XW_EDIT_DIR_H
 #define XW_EDIT_DIR_H
@@ -24,8 +23,8 @@ struct xw_update_dir {
 };
 
 /*
- * XW_ERR_INPUT: not a directory; XW_ERR_UNSUPPORTED: inline data, casefolded; XW_ERR_CORRUPT: it
- * has holes, or is damaged. End it in any case.
+ * XW_ERR_INPUT: not a directory; XW_ERR_UNSUPPORTED: inline data, casefolded; XW_ERR_CORRUPT:
+ * holes, or damaged. xw_update_dir_end() must be called in any case.
  */
 int xw_update_dir_begin(struct xw_update *u, xw_ino ino, struct xw_update_dir *ud);
 /* Write blocks and record; the caller sets the times in ud->in. */
@@ -33,9 +32,9 @@ int xw_update_dir_put(struct xw_update_dir *ud);
 void xw_update_dir_end(struct xw_update_dir *ud);
 
 /*
- * Rewrite a directory, whatever its blocks contain: entries (without "." and "..", names unique)
- * are sorted for the index. Its itree is dropped. Link counts do not change. XW_ERR_NOSPC;
- * XW_ERR_UNSUPPORTED: both encrypted and casefolded.
+ * Rewrite a directory, ignoring the contents of its blocks: the entries (without "." and "..",
+ * names unique) are sorted for the index. Its itree is dropped. Link counts do not change.
+ * XW_ERR_NOSPC; XW_ERR_UNSUPPORTED: both encrypted and casefolded.
  */
 struct xw_update_rebuild {
 	xw_ino ino, parent; /* parent: inode number for ".." */
@@ -47,8 +46,8 @@ int xw_update_rebuild_dir(struct xw_update *u, const struct xw_update_rebuild *o
 
 /*
  * Build an itree for every directory that can have one, and set the feature; or drop all itrees,
- * and clear it. For tune: the journal was emptied when the update was opened, and the commit does
- * not use it.
+ * and clear the feature. For tune: the journal was emptied when the update was opened, and the
+ * commit does not use it.
  */
 int xw_update_itree_build(struct xw_update *u, uint64_t *built);
 int xw_update_itree_drop(struct xw_update *u, uint64_t *dropped);

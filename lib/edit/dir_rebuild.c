@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * A whole directory written anew from a list of entries, whatever its blocks hold now.
+ * Rewrites a whole directory from a list of entries, ignoring the contents of its blocks.
  *
- * The directory keeps its blocks, in their order and without holes between them; blocks that are
- * missing are allocated, blocks that are left over are freed. So a rebuild on a full filesystem
- * works as long as the entries need no more blocks than before. With bigalloc, where a block's
- * place in its cluster follows from its place in the file, the directory gets new blocks instead.
+ * The directory keeps its blocks, in their order and without holes between them; missing blocks are
+ * allocated, unneeded blocks are freed. So a rebuild on a full filesystem succeeds if the entries
+ * need no more blocks than before. With bigalloc, where a block's position in its cluster depends
+ * on its logical number, the directory gets new blocks instead.
  *
- * The itree is dropped: whoever wants one builds it from the new directory
- * (xw_update_build_itree()). A damaged one cannot be freed here; its flag goes, and what it held is
- * for a check of the bitmaps to find.
+ * The itree is dropped; xw_update_build_itree() builds a new one from the new directory. A damaged
+ * itree cannot be freed here: only its flag is cleared, and a check of the bitmaps finds its
+ * blocks.
  */
 #include "config.h"
 
@@ -27,7 +27,7 @@ struct rebuild {
 	struct xw_inode in;
 	uint8_t *raw;
 	struct xw_update_map m; /* the new map */
-	uint64_t nodes; /* of the itree */
+	uint64_t nodes; /* blocks of the itree */
 };
 
 static int fail(struct rebuild *r, int code, const char *why)
@@ -84,7 +84,7 @@ static int drop_itree(struct rebuild *r)
 
 /* ---- blocks ---- */
 
-/* Map the old blocks contiguously in logical order; *same: nothing has moved. */
+/* Map the old blocks contiguously in logical order; *same: no block moved. */
 static int close_holes(struct rebuild *r, uint32_t want, bool *same)
 {
 	struct xw_update_map old = {0};
@@ -139,11 +139,8 @@ static int by_number(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/*
- * Bigalloc: free each cluster of the map once, wherever its blocks are: a damaged map may not align
- * them.
- */
-static int leave_clusters(struct rebuild *r)
+/* Bigalloc: free each cluster of the map once; in a damaged map blocks may be misaligned. */
+static int free_clusters(struct rebuild *r)
 {
 	const uint32_t bits = r->u->place.enc.cluster_bits;
 	XW_VEC(xw_blk) list = {0};
@@ -189,7 +186,7 @@ static int place(struct rebuild *r, uint32_t want, bool *same)
 
 	if (r->u->place.enc.cluster_bits) {
 		*same = false;
-		rc = leave_clusters(r);
+		rc = free_clusters(r);
 		return rc ? rc : add_blocks(r, 0, want);
 	}
 	rc = close_holes(r, want, same);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Moves inline contents or names of an inode to blocks, so that code that changes them finds
- * blocks.
- */
+/* Moves inline contents or names of an inode to blocks, for code that changes only blocks. */
 #include "config.h"
 
 #include "edit/edit.h"
@@ -23,7 +20,7 @@ struct job {
 	uint8_t *raw;
 	struct xw_update_map m;
 	uint8_t *buf; /* contents */
-	uint64_t len; /* in bytes, whole blocks */
+	uint64_t len; /* in bytes, a multiple of the block size */
 };
 
 static int contents(struct job *j)
@@ -109,7 +106,7 @@ static int names(struct job *j)
 	return rc;
 }
 
-/* Allocate space for buf, and write it. */
+/* Allocate blocks for buf, and write it. */
 static int place(struct job *j)
 {
 	const uint32_t bs = j->u->img->block_size;

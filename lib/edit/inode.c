@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Single inodes: create, delete, restore. They are encoded with the builder's encoders, so that a
- * file created here looks like one created by mkfs or import.
+ * file created here equals one created by mkfs or import.
  *
  * Contents are read in pieces, since their length may be unknown; each piece is placed after the
  * previous one if possible.
@@ -48,7 +48,7 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
 }
 
-/* Allocate blocks for `len` blocks of data at lblk, and write it past the step's overlay. */
+/* Allocate blocks for `len` blocks of data at lblk, and write them past the step's overlay. */
 static int place(struct maker *k, uint64_t lblk, const uint8_t *data, uint64_t len)
 {
 	const uint32_t bs = k->u->img->block_size;
@@ -220,7 +220,7 @@ static int number(struct maker *k)
 	return rc;
 }
 
-/* Write map and record, and charge the owner. */
+/* Write map and record, and charge the usage to the owner. */
 static int record(struct maker *k)
 {
 	struct xw_update *u = k->u;
@@ -297,7 +297,7 @@ int xw_update_add_links(struct xw_update *u, xw_ino ino, int delta)
 		return rc;
 	dir = (in.mode & XW_S_IFMT) == XW_S_IFDIR;
 	if (dir && in.links == 1 && u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
-		return 0; /* they are no longer counted */
+		return 0; /* links of such a directory are no longer counted */
 	links = (int64_t)in.links + delta;
 	if (links > XW_LINK_MAX && dir && u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
 		links = 1;

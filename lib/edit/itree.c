@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * The feature itree of an image turned on and off: trees of all directories built or dropped, as
+ * Turns the feature itree of an image on or off: trees of all directories are built or dropped, as
  * part of one update.
  *
- * Turning it on begins with what an earlier life of the feature may have left, which a kernel that
- * knows nothing of it keeps: flags, and trees that the directories have outgrown. A tree is freed
- * where it is the directory's own beyond doubt: every node is whole, says that it belongs there,
- * is in use, and as many are counted as the directory's blocks. Nodes that nobody counts have been
- * freed by a check, whatever lies there now, and only the flag goes. Pointers need no clearing,
- * since only a flag makes one.
+ * If the feature was on before, an earlier use may have left flags, and trees that no longer match
+ * their directories, since a kernel without the feature keeps them. Such a tree is freed only if it
+ * certainly belongs to the directory: every node is valid, contains the directory's number, and is
+ * in use, and the directory's i_blocks includes all nodes. Nodes that are not in i_blocks were
+ * freed by a check, and may be in use for something else: then only the flag is cleared. Pointers
+ * need not be cleared, since they are ignored without the flag.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 #include "read/itree.h"
 #include "edit/edit_internal.h"
 
-/* Directories of one block, linear, inline or casefolded ones have none and are skipped. */
+/* Directories of one block, linear, inline or casefolded directories have none and are skipped. */
 static bool may_have_one(const struct xw_update *u, const struct xw_inode *in)
 {
 	return in->flags & XW_FL_INDEX && !(in->flags & (XW_FL_INLINE_DATA | XW_FL_CASEFOLD)) &&
@@ -72,9 +72,7 @@ static int collect_rules(void *arg, const struct xw_itree_finding *f)
 	return 0;
 }
 
-/*
- * A tree from before the feature was cleared: its entries may differ from those of the directory.
- */
+/* Free a tree from before the feature was cleared: its entries may differ from the directory's. */
 static int drop_stale(struct xw_update *u, xw_ino ino, const struct xw_inode *in)
 {
 	const uint32_t stale = 1u << RULE_FLAG | 1u << RULE_ENTRIES;
@@ -118,8 +116,8 @@ static int blocks_differ(void *arg, const struct xw_itree_finding *f)
 }
 
 /*
- * A tree can be valid and still incomplete: with a node in the place of the root, for example.
- * Unreachable nodes would stay in use, and be counted, forever.
+ * A tree can be valid and still incomplete, for example with another node in place of the root. Its
+ * unreachable nodes would stay allocated, and be counted in i_blocks, forever.
  */
 static int check_blocks(struct xw_update *u, xw_ino ino)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* Mapping and unmapping blocks of one file: its map is read, changed and rewritten (map.c). */
+/*
+ * Mapping and unmapping blocks of one file: its map is read, changed and rewritten (update/map.c).
+ */
 #include "config.h"
 
 #include "edit/edit.h"
@@ -30,7 +32,7 @@ static struct xw_map_run run_of(const struct xw_extent *e)
 	return (struct xw_map_run){e->lblk, e->len, e->pblk, e->unwritten};
 }
 
-/* Load inode and map; inline contents are moved to blocks first. */
+/* An inode and its map; inline contents are moved to blocks first. */
 struct edit {
 	struct xw_inode in;
 	uint8_t *raw;
@@ -79,7 +81,7 @@ int xw_update_punch(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk last
 
 /* ---- fallocate ---- */
 
-/* Number of blocks that the map of that many extents and blocks may take. */
+/* Maximum number of blocks that the map itself may need with `blocks` more blocks. */
 static uint64_t map_room(const struct xw_update *u, const struct xw_update_map *m, uint64_t blocks)
 {
 	const uint64_t per = uses_extents(u) ? xw_extent_node_max(u->img->block_size)
@@ -93,12 +95,12 @@ struct filler {
 	const struct xw_update_map *was;
 	struct xw_update_map *m; /* the new map */
 	xw_blk goal;
-	uint64_t blocks; /* number added */
+	uint64_t blocks; /* number of blocks added */
 	bool up_to, full;
 };
 
-/* Zeros are contents: allocate them in the same way. */
-static int take_zeros(struct xw_update *u, const struct xw_alloc_req *req, struct xw_run *run)
+/* Blocks of zeros are contents, and are allocated like them. */
+static int alloc_zeroed(struct xw_update *u, const struct xw_alloc_req *req, struct xw_run *run)
 {
 	const struct xw_alloc_req part = {.goal = req->goal, .len = XW_MIN(req->len, ZEROS_MAX)};
 	struct xw_run *runs;
@@ -114,10 +116,10 @@ static int take_zeros(struct xw_update *u, const struct xw_alloc_req *req, struc
 }
 
 /*
- * Allocate blocks for `from` and following ones, at most up to `to`. Blocks of a cluster that the
- * file has already are in it; new ones start at the corresponding offset of a new cluster.
+ * Allocate blocks for `from` and following ones, at most up to `to`. In a cluster that the file
+ * already has, the block is given; otherwise it has the corresponding offset in a new cluster.
  */
-static int take_some(struct filler *f, uint64_t from, uint64_t to, struct xw_run *run)
+static int alloc_some(struct filler *f, uint64_t from, uint64_t to, struct xw_run *run)
 {
 	struct xw_update *u = f->u;
 	const uint64_t size = UINT64_C(1) << u->place.enc.cluster_bits, lead = from & (size - 1);
@@ -141,7 +143,7 @@ static int take_some(struct filler *f, uint64_t from, uint64_t to, struct xw_run
 			return XW_ERR_NOSPC;
 		req.len = XW_MIN(req.len, (room - keep) & ~(size - 1));
 	}
-	rc = uses_extents(u) ? xw_space_alloc(u->space, &req, run) : take_zeros(u, &req, run);
+	rc = uses_extents(u) ? xw_space_alloc(u->space, &req, run) : alloc_zeroed(u, &req, run);
 	if (rc)
 		return rc;
 	run->start += lead;
@@ -149,7 +151,7 @@ static int take_some(struct filler *f, uint64_t from, uint64_t to, struct xw_run
 	return 0;
 }
 
-/* Allocate blocks for a hole; fewer if only the available space is requested. */
+/* Allocate blocks for a hole, or fewer with up_to if space is short. */
 static int fill_hole(struct filler *f, uint64_t from, uint64_t to)
 {
 	struct xw_update *u = f->u;
@@ -159,7 +161,7 @@ static int fill_hole(struct filler *f, uint64_t from, uint64_t to)
 	while (from < to && !rc && !f->full) {
 		struct xw_run run;
 
-		rc = take_some(f, from, to, &run);
+		rc = alloc_some(f, from, to, &run);
 		if (rc == XW_ERR_NOSPC && unwritten && !f->up_to)
 			return xw_fail(u->diag, rc, "%s: no space: %" PRIu64 " blocks are missing",
 				       u->img->dev->name, to - from);

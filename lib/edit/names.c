@@ -31,7 +31,7 @@ static int begin(struct xw_update *u, xw_ino dir, struct xw_update_dir *ud)
 	int rc = xw_update_uninline(u, dir);
 
 	*ud = (struct xw_update_dir){.u = u};
-	xw_image_forget(u->img); /* blocks may have been written since they were read */
+	xw_image_forget(u->img); /* blocks may have been written since the image cached them */
 	return rc ? rc : xw_update_dir_begin(u, dir, ud);
 }
 

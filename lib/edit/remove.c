@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * Many names, and whole directories, that go together. Two steps: names are collected, each for the
- * inode that it had, and what is below directories with them; then the inodes lose them, forward
- * through the tables.
+ * Removes many names, and whole directories, together, in two steps: the inodes of the names are
+ * collected, with everything below removed directories; then the inodes lose their links, in one
+ * forward pass over the inode tables.
  *
- * A directory that goes is read once and never changed: its names from its itree where that can be
- * believed, whose nodes are freed as they pass, else from its blocks. Directories found in it are
- * gone through next, by number, level by level. Of an inode's names only those are counted that go
- * and those that the tree knows; whether others are left, its links say (see dangling.c).
+ * A removed directory is read once and never changed: its names are read from its itree, whose
+ * nodes are freed at the same time, if the itree is valid; otherwise from its blocks.
+ * Subdirectories are read next, in numeric order, level by level. For an inode, only the removed
+ * names and those in the tree are counted; whether other names are left depends on its link count
+ * (see dangling.c).
  *
- * Records are written as their tables are passed, so that a block is read once, for reading and for
- * writing, and few are held. Memory: four bytes a name, beside what the device holds of what is
- * changed.
+ * Records are written when the pass has left their table block, so that each block is read and
+ * written once, and few records are held in memory. Memory: four bytes per name, besides the blocks
+ * that the device holds.
  */
 #include "config.h"
 
@@ -28,7 +29,7 @@
 #include "edit/edit_internal.h"
 
 #define BLOCKS_AT_ONCE                                                                             \
-	32u /* of tables, until their records are written: the image's cache keeps them */
+	32u /* table blocks between writes of records: the image's cache holds these blocks */
 
 static int bad(const struct xw_removal *g, xw_ino ino, const char *what)
 {
@@ -73,8 +74,8 @@ static void sort(struct xw_update_inos *list)
 }
 
 /*
- * Write the records put so far, from time to time: the next one is of inode ino, and they are in
- * ascending order.
+ * Write the records collected so far, from time to time. The next record is that of ino; numbers
+ * are ascending.
  */
 static int write_some(struct xw_removal *g, xw_ino ino)
 {
@@ -91,11 +92,11 @@ static int write_some(struct xw_removal *g, xw_ino ino)
 }
 
 /*
- * Free what the inode owns (except what the flags in `gone` name), and update its record, which is
+ * Free the objects that the inode owns (except those in `gone`), and update its record, which is
  * owned from here on.
  */
-static int bury(struct xw_removal *g, xw_ino ino, struct xw_inode *in, uint32_t gone,
-		uint8_t *record)
+static int free_inode(struct xw_removal *g, xw_ino ino, struct xw_inode *in, uint32_t gone,
+		      uint8_t *record)
 {
 	auto_free uint8_t *raw = record;
 	struct xw_inode has = *in;
@@ -108,7 +109,7 @@ static int bury(struct xw_removal *g, xw_ino ino, struct xw_inode *in, uint32_t 
 		rc = add(g, &g->died, ino);
 	if (!rc)
 		rc = xw_update_empty(g->u, ino, &has, raw);
-	return rc ? rc : xw_update_bury(g->u, ino, in, steal(raw), g->keep_records);
+	return rc ? rc : xw_update_write_freed(g->u, ino, in, steal(raw), g->keep_records);
 }
 
 /* ---- directories ---- */
@@ -132,7 +133,7 @@ static uint64_t ino_hash(const void *arg, const void *slot)
 
 static const struct xw_table_kind by_ino = {sizeof(xw_ino), ino_used, ino_same, ino_hash};
 
-/* Each directory has one name: one found twice is part of a cycle. */
+/* A directory has one name: if it is found twice, it is part of a cycle or damaged. */
 static int first_time(struct xw_removal *g, xw_ino ino)
 {
 	xw_ino *slot;
@@ -196,7 +197,9 @@ static int free_node(void *arg, xw_blk blk, unsigned level)
 	return xw_update_free_one(arg, blk);
 }
 
-/* XW_ERR_NOTFOUND: it has none, or none that can be trusted. Its nodes are freed by this. */
+/*
+ * Read the names from the itree, and free its nodes. XW_ERR_NOTFOUND: no itree, or an invalid one.
+ */
 static int names_of_itree(struct xw_removal *g, xw_ino ino, const struct xw_inode *in)
 {
 	struct xw_itree_entry e;
@@ -242,11 +245,11 @@ static int take_directory(struct xw_removal *g, xw_ino ino)
 		gone = 0;
 		rc = names_of_blocks(g, ino, &in, raw);
 	}
-	return rc ? rc : bury(g, ino, &in, gone, steal(raw));
+	return rc ? rc : free_inode(g, ino, &in, gone, steal(raw));
 }
 
-/* Level by level: replace the directories of this level by those in them. */
-static int take_directories(struct xw_removal *g)
+/* Level by level: replace the directories of this level by their subdirectories. */
+static int read_directories(struct xw_removal *g)
 {
 	int rc = 0;
 
@@ -267,8 +270,8 @@ static int take_directories(struct xw_removal *g)
 
 /* ---- files ---- */
 
-/* An inode of which the tree has names, too: the rest of the update uses its node. */
-static int lose_known(struct xw_removal *g, struct xw_binode *n, uint32_t links)
+/* An inode that has names in the tree, too: the rest of the update uses its node. */
+static int drop_links_of_node(struct xw_removal *g, struct xw_binode *n, uint32_t links)
 {
 	int rc;
 
@@ -285,7 +288,7 @@ static int lose_known(struct xw_removal *g, struct xw_binode *n, uint32_t links)
 	return rc;
 }
 
-/* The number of the inode's names left after removing `gone`. */
+/* Compute the number of the inode's names left after removing `gone`. */
 static int count_links(struct xw_removal *g, xw_ino ino, const struct xw_inode *in,
 		       const struct xw_binode *n, size_t gone, uint32_t *left)
 {
@@ -301,7 +304,7 @@ static int count_links(struct xw_removal *g, xw_ino ino, const struct xw_inode *
 	return links < gone || *left < there ? bad(g, ino, "has more names than links") : 0;
 }
 
-static int lose(struct xw_removal *g, xw_ino ino, size_t gone)
+static int drop_links(struct xw_removal *g, xw_ino ino, size_t gone)
 {
 	struct xw_binode *n = g->node ? g->node(g->arg, ino) : NULL;
 	const bool dead = n && n->flags & XW_BN_DEAD;
@@ -319,11 +322,11 @@ static int lose(struct xw_removal *g, xw_ino ino, size_t gone)
 	if (!rc && !dead)
 		rc = count_links(g, ino, &in, n, gone, &left);
 	if (!rc && n && !dead)
-		rc = lose_known(g, n, left);
+		rc = drop_links_of_node(g, n, left);
 	if (rc || (n && left))
 		return rc;
 	if (!left)
-		return bury(g, ino, &in, 0, steal(raw));
+		return free_inode(g, ino, &in, 0, steal(raw));
 	in.links = (uint16_t)left;
 	if (!g->keep_records)
 		in.ctime = (struct xw_time){g->u->now, 0};
@@ -333,7 +336,7 @@ static int lose(struct xw_removal *g, xw_ino ino, size_t gone)
 int xw_removal_run(struct xw_removal *g)
 {
 	const struct xw_update_inos *names = &g->names;
-	int rc = take_directories(g);
+	int rc = read_directories(g);
 
 	sort(&g->names);
 	for (size_t i = 0, end; i < names->a.n && !rc; i = end) {
@@ -343,7 +346,7 @@ int xw_removal_run(struct xw_removal *g)
 			end++;
 		rc = write_some(g, ino);
 		if (!rc)
-			rc = lose(g, ino, end - i);
+			rc = drop_links(g, ino, end - i);
 	}
 	return rc ? rc : xw_update_flush_recs(g->u);
 }
@@ -377,7 +380,7 @@ int xw_removal_from(struct xw_removal *g, xw_ino dir, struct xw_dir_victim *v, s
 	struct xw_update_dir ud = {.u = g->u};
 	int subdirs = 0, rc = xw_update_uninline(g->u, dir);
 
-	xw_image_forget(g->u->img); /* blocks may have been written since they were read */
+	xw_image_forget(g->u->img); /* blocks may have been written since the image cached them */
 	if (!rc)
 		rc = xw_update_dir_begin(g->u, dir, &ud);
 	if (!rc)

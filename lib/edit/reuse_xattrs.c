@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sharing of attribute blocks that the image already has. Before new blocks are placed, the inodes
- * of the image are read in order (existing_xattrs.c). Where one of their blocks is identical to a
- * new one, its refcount is raised by that of the new one, which is not written.
+ * Replaces new xattr blocks by identical blocks of the image. Before new blocks are placed, the
+ * inodes of the image are read in order (update/existing_xattrs.c). If one of their blocks is
+ * identical to a new block, its refcount is raised by that of the new block, which is not written.
  *
- * This comes after inodes that go were dropped, so that each block found is one that an inode
- * keeps, and before their numbers are given out again, so that the bitmaps still tell which.
+ * This runs after removed inodes were dropped, so that each block found belongs to a remaining
+ * inode, and before their numbers are reused, so that the bitmaps still show which inodes remain.
  */
 #include "config.h"
 
@@ -22,16 +22,16 @@
 #include "xattr/share.h"
 
 struct wanted {
-	uint64_t key; /* of all behind the header */
+	uint64_t key; /* of the entries, without the header */
 	size_t index; /* index in the sharer */
 	struct xw_share_block *s;
 };
 
 struct adopt {
 	struct xw_update *u;
-	uint8_t *image, *own; /* one block each */
+	uint8_t *image, *own; /* buffers of one block */
 	XW_VEC(struct wanted) wanted;
-	size_t left; /* number of them that no block was found for */
+	size_t left; /* number of new blocks without an identical block so far */
 	struct xw_update_blks found;
 };
 
@@ -50,7 +50,7 @@ static xw_ino count_inums(void *arg, xw_ino id)
 	return id;
 }
 
-/* New blocks, except those with values in EA inodes, which are new, too. */
+/* List the new blocks, except those with values in EA inodes, which are new as well. */
 static int list_wanted(struct adopt *a)
 {
 	struct xw_share *share = a->u->place.share;
@@ -77,7 +77,7 @@ static int list_wanted(struct adopt *a)
 
 /* ---- matching ---- */
 
-/* A new block that the one in a->image can replace; NULL: none. */
+/* Find a new block that the block in a->image can replace; NULL: none. */
 static struct xw_share_block *match(const struct adopt *a, uint32_t refcount)
 {
 	const struct xw_share *share = a->u->place.share;
@@ -105,7 +105,7 @@ static struct xw_share_block *match(const struct adopt *a, uint32_t refcount)
 	return NULL;
 }
 
-/* The next block; one that is damaged, free, or unreadable is not shared. */
+/* Examine the next block. A damaged, free or unreadable block is not shared. */
 static int consider(struct adopt *a)
 {
 	struct xw_xattr_bhdr h;
@@ -121,7 +121,7 @@ static int consider(struct adopt *a)
 	return xw_update_recount_xattrs(a->u, blk, a->image, h.refcount + s->refcount);
 }
 
-int xw_update_adopt_xattrs(struct xw_update *u)
+int xw_update_reuse_xattrs(struct xw_update *u)
 {
 	auto_free uint8_t *image = malloc(u->img->block_size);
 	auto_free uint8_t *own = malloc(u->img->block_size);

@@ -3,9 +3,10 @@
  * Writes a filled tree to the image: the steps of a build (number, place, write) for new inodes,
  * and updated records for existing ones.
  *
- * Removed inodes come first, forward through the tables (remove.c), so that their numbers can be
- * reused; their blocks cannot be before the commit. Existing xattr blocks get additional references
- * (adopt.c). Directories whose names changed are rebuilt in new blocks.
+ * Removed inodes are processed first, in one forward pass over the tables (remove.c), so that their
+ * numbers can be reused; their blocks cannot be reused before the commit. Existing xattr blocks get
+ * additional references (reuse_xattrs.c). Directories whose names changed are rebuilt in new
+ * blocks.
  */
 #include "config.h"
 
@@ -94,9 +95,9 @@ static int number_all(struct xw_update *u)
 	return rc;
 }
 
-/* ---- places ---- */
+/* ---- placing ---- */
 
-/* The builder's list of nodes: here, of those to be built, not sorted by number. */
+/* The builder's list of nodes; here it contains only those to be written, not sorted by number. */
 static int list_nodes(struct xw_update *u)
 {
 	struct xw_placer *p = &u->place;
@@ -179,7 +180,7 @@ int xw_update_tree(struct xw_update *u, struct xw_tree *t)
 	if (!rc)
 		rc = drop_removed(u, t);
 	if (!rc)
-		rc = xw_update_adopt_xattrs(u);
+		rc = xw_update_reuse_xattrs(u);
 	if (!rc)
 		rc = number_all(u);
 	if (!rc)

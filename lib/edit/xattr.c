@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sets or removes one attribute of an inode: the whole set is read, changed and laid out anew.
+ * Sets or removes one attribute of an inode: the whole set is read, changed and encoded again.
  *
- * A block is never modified: an existing one with equal entries gets a reference, or a new one is
- * written, and the old one loses a reference, shared or not. Unchanged values in EA inodes keep
- * theirs; references are taken before old ones are dropped, so that no count reaches zero in
- * between.
+ * A block is never modified: an existing block with equal entries gets a reference, or a new block
+ * is written, and the old block loses a reference, shared or not. Unchanged values in EA inodes
+ * keep their inode. References are taken before old ones are dropped, so that no count reaches zero
+ * in between.
  */
 #include "config.h"
 
@@ -23,7 +23,7 @@
 #include "xattr/ea_inode.h"
 #include "xattr/layout.h"
 
-/* Where the value of an attribute was stored, outside the set. */
+/* An attribute of the old set whose value is in an EA inode. */
 struct held {
 	uint8_t index, name_len;
 	char name[XW_XATTR_NAME_MAX];
@@ -39,8 +39,8 @@ struct job {
 	struct xw_xattr_set set;
 	XW_VEC(struct held) held;
 	struct xw_xattr_slot *slots;
-	xw_blk block; /* new; 0: none */
-	uint64_t ea, ea_clusters; /* values in EA inodes, and their clusters */
+	xw_blk block; /* new xattr block; 0: none */
+	uint64_t ea, ea_clusters; /* number of values in EA inodes, and their clusters */
 };
 
 static int fail_ino(struct job *j, int code, const char *why)
@@ -49,7 +49,7 @@ static int fail_ino(struct job *j, int code, const char *why)
 		       why);
 }
 
-static int take(struct job *j, const struct xw_xattr_ref *a)
+static int add_attribute(struct job *j, const struct xw_xattr_ref *a)
 {
 	struct held h = {.index = a->index, .name_len = a->name_len, .ino = a->value_ino};
 
@@ -59,7 +59,7 @@ static int take(struct job *j, const struct xw_xattr_ref *a)
 			return xw_fail_nomem(j->u->diag, "attributes");
 	}
 	if (xw_xattr_set_find(&j->set, a->index, a->name, a->name_len))
-		return 0; /* the counts of the record, not of the block */
+		return 0; /* an attribute in the record takes precedence over one in the block */
 	return xw_xattr_set_put_raw(&j->set, a->index, a->name, a->name_len, a->value, a->value_len,
 				    j->u->diag);
 }
@@ -71,7 +71,7 @@ static int read_set(struct job *j)
 	int more, rc = xw_xattr_begin(j->u->img, j->ino, &j->in, j->raw, &it);
 
 	while (!rc && (more = xw_xattr_next(&it, &a)) != 0)
-		rc = more < 0 ? more : take(j, &a);
+		rc = more < 0 ? more : add_attribute(j, &a);
 	xw_xattr_end(&it);
 	return rc;
 }
@@ -100,7 +100,7 @@ static int change(struct job *j, const struct xw_update_xattr *x)
 
 /* ---- placement ---- */
 
-/* Inline contents stay in the inode, and the other attributes are placed in the remaining room. */
+/* Inline contents stay in the inode, and the other attributes use the remaining space. */
 static int layout_around(struct job *j, size_t data)
 {
 	const struct xw_xattr d = j->set.a.v[data];
@@ -162,7 +162,7 @@ static int read_memory(void *arg, void *buf, size_t len, size_t *got)
 	return 0;
 }
 
-/* Create an EA inode; its owners are charged for it, it is not. */
+/* Create an EA inode. The owners of the value are charged for it; the EA inode itself is not. */
 static int new_value(struct job *j, const struct xw_xattr *a, uint32_t hash, xw_ino *ino)
 {
 	struct memory m = {a->value, a->value_len};
@@ -201,7 +201,7 @@ static int one_more_ref(struct job *j, xw_ino ino)
 	return xw_update_put(j->u, ino, &in, steal(raw));
 }
 
-/* The existing EA inode with this value, among those of the old set. */
+/* Find an EA inode with this value, among those of the old set. */
 static int find_held(struct job *j, const struct xw_xattr *a, uint32_t hash, xw_ino *ino)
 {
 	*ino = 0;
@@ -247,7 +247,7 @@ static int place_values(struct job *j)
 
 /* ---- writing ---- */
 
-/* Entries whose values are in EA inodes belong to one block alone. */
+/* Blocks with values in EA inodes are never shared. */
 static bool may_share(const struct job *j)
 {
 	for (size_t i = 0; i < j->set.a.n; i++)

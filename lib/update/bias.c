@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* The difference between a group's descriptor and its bitmaps, which an unchecked update keeps. */
+/*
+ * The difference between a group's descriptor and its bitmaps, which an unchecked update preserves.
+ */
 #include "config.h"
 
 #include "update/update_internal.h"

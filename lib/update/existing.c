@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Existing inodes that are kept: their records are changed, not rebuilt, so that unknown fields are
- * preserved.
+ * Existing inodes that are kept: their records are modified instead of rebuilt, so that unknown
+ * fields are preserved.
  */
 #include "config.h"
 
@@ -28,7 +28,7 @@ static int refuse(struct xw_update *u, const struct xw_binode *n, int code, cons
 }
 
 struct counter {
-	struct xw_update *u; /* set if it is freed; NULL: it is kept */
+	struct xw_update *u; /* set: blocks are freed; NULL: only counted */
 	uint64_t blocks;
 };
 
@@ -49,13 +49,13 @@ static int set_blocks(struct xw_update *u, const struct xw_binode *n, struct xw_
 	return refuse(u, n, XW_ERR_LIMIT, "more blocks than a file may have with these features");
 }
 
-/* The parts of i_blocks of an inode in the image: its contents, and the rest. */
+/* The parts of i_blocks of an inode in the image: contents and xattrs. */
 struct parts {
 	uint64_t contents; /* blocks of contents, map and itree */
 	uint64_t other; /* xattrs */
 };
 
-/* free: also free the contents. */
+/* Count the parts. free: also free the contents. */
 static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *in, bool free,
 		       struct parts *parts)
 {
@@ -113,10 +113,10 @@ int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_in
 }
 
 /*
- * Slots for attributes that stay in an inode. XW_ERR_UNSUPPORTED: they do not fit, so values share
- * bytes.
+ * Compute the slots of attributes that stay in an inode. XW_ERR_UNSUPPORTED: they do not fit, so
+ * values share bytes.
  */
-static int stay_inside(struct xw_update *u, const struct xw_xattr_set *set, uint32_t room,
+static int inode_slots(struct xw_update *u, const struct xw_xattr_set *set, uint32_t room,
 		       struct xw_xattr_slot *slots)
 {
 	uint64_t need = XW_XATTR_IHDR + sizeof(uint32_t);
@@ -154,7 +154,7 @@ int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode
 		xw_xattr_set_remove(&set, XW_XI_SYSTEM, "data", 4);
 	if (!rc)
 		rc = set.a.n > XW_ARRAY_SIZE(slots) ? XW_ERR_UNSUPPORTED
-						    : stay_inside(u, &set, room, slots);
+						    : inode_slots(u, &set, room, slots);
 	if (!rc) {
 		memset(raw + off, 0, room);
 		xw_xattr_encode_ibody(&set, slots, room, raw + off);
@@ -167,7 +167,7 @@ int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode
 		  : 0;
 }
 
-/* Its old blocks are freed already. */
+/* A directory that was rebuilt, and whose old blocks are freed already. */
 static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
 		   uint8_t *raw, struct parts *parts)
 {
@@ -199,7 +199,7 @@ static int rebuilt(struct xw_update *u, const struct xw_binode *n, struct xw_ino
 	return rc;
 }
 
-/* The attributes given by a source replace the existing ones. */
+/* The attributes from a source replace the existing ones. */
 static int new_xattrs(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in,
 		      uint8_t *raw, struct parts *parts)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * xattr blocks of existing inodes: found by one forward scan of the inode tables, bounded in
- * records and in blocks, and checked before they are shared. This is only an optimization: what
- * cannot be read is skipped.
+ * records and in blocks, and verified before they are shared. Sharing is only an optimization:
+ * unreadable blocks are skipped.
  */
 #include "config.h"
 

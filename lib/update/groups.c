@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The end of a change: freed blocks are released, bitmaps and descriptors of the changed groups are
- * written, the superblock last. Backups of the superblock and the descriptors are not updated, as
- * in the kernel.
+ * The end of a change: freed blocks are released, then bitmaps and descriptors of the changed
+ * groups are written, the superblock last. Backups of the superblock and the descriptors are not
+ * updated, as in the kernel.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ static int give_back(struct xw_update *u)
 	return 0;
 }
 
-/* A count that was wrong stays wrong by the same amount. */
+/* Add the bias to a count: a wrong count stays wrong by the same amount. */
 static uint32_t biased(uint64_t count, int64_t bias)
 {
 	const int64_t sum = (int64_t)count + bias;

@@ -1,49 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* What an existing inode owns (blocks, attributes, its number): listed, replaced and released. */
+/*
+ * Objects owned by an existing inode (blocks, xattrs, its number): listed, replaced and released.
+ */
 #ifndef XW_UPDATE_INODE_H
 #define XW_UPDATE_INODE_H
 
 #include "update/update.h"
 
-/* As xw_ispace_alloc(); with `protect` never an inode whose record has links. */
+/* Like xw_ispace_alloc(); with `protect` never an inode whose record has links. */
 int xw_update_alloc_inode(struct xw_update *u, xw_ino goal, bool dir, xw_ino *ino);
-/* Make a hidden live inode free for the allocator again, as in its bitmap. */
+/* Release a live inode that is hidden from the allocator (protect.c), as its bitmap says. */
 int xw_update_unhide_inode(struct xw_update *u, xw_ino ino);
 
 /* ---- lists ---- */
 
 /*
- * Everything that an inode's contents, map and itree occupy, in whole clusters, each once. In
- * blocks; a non-zero code ends it.
+ * Lists all clusters of an inode's contents, map and itree, each once, as runs of blocks; a
+ * non-zero code ends the list.
  */
 typedef int xw_update_cluster_fn(void *arg, xw_blk start, uint64_t len);
 int xw_update_each_cluster(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			   xw_update_cluster_fn *fn, void *arg);
-/* Every node of a directory's itree, each visited once and verified. None if there is no itree. */
+/* List every node of a directory's itree, each once and verified. No itree: no calls. */
 int xw_update_itree_nodes(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			  int (*fn)(void *arg, xw_blk blk, unsigned level), void *arg);
-/* The part of i_blocks besides map and contents (xattrs), in blocks. */
+/* Blocks in i_blocks besides map and contents: those of xattrs. */
 int xw_update_other_blocks(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			   uint64_t *other);
 
-/* ---- replaced and released ---- */
+/* ---- replacing and releasing ---- */
 
-/* All blocks of an inode's contents, map and itree. */
+/* Free all blocks of an inode's contents, map and itree. */
 int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *in);
 /*
- * Drop the references of an inode to its xattr block and to EA inodes; *ea is the number of the
- * latter.
+ * Drop the references of an inode to its xattr block and to EA inodes; *ea is the number of EA
+ * inodes.
  */
 int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			  const uint8_t *raw, uint64_t *ea);
-/* Number of its attribute values in EA inodes, each of which quota counts as an inode. */
+/* Count the attribute values in EA inodes, each of which quota counts as an inode. */
 int xw_update_count_ea(struct xw_update *u, const struct xw_inode *in, const uint8_t *raw,
 		       uint64_t *n_ea);
 /* Add the attributes of an inode to *set, including all values. */
 int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set);
 /*
- * Replace the contents of an existing inode by those of n: sets map and size in *in, frees the old
- * blocks; the part of its xattrs in i_blocks does not change.
+ * Replace the contents of an existing inode by those of n: sets map and size in *in, and frees the
+ * old blocks. The xattr part of i_blocks does not change.
  */
 int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in);
 /*
@@ -51,13 +53,14 @@ int xw_update_remap(struct xw_update *u, const struct xw_binode *n, struct xw_in
  * owners. The caller updates the record.
  */
 int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
-/* Delete the inode with everything it owns: its last name was removed. */
+/* Delete an inode that lost its last name, with everything it owns. */
 int xw_update_drop(struct xw_update *u, xw_ino ino);
 /*
- * Write the record of an inode that owns nothing any more (xw_update_empty()); raw is owned from
- * here on. keep: it keeps its contents, so that it can be restored.
+ * Write the record of an inode that owns nothing any more (xw_update_empty()); takes ownership of
+ * raw. keep: keep the contents of the record, so that the inode can be restored.
  */
-int xw_update_bury(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool keep);
+int xw_update_write_freed(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t *raw,
+			  bool keep);
 
 /* The deletion time of an inode that this update deletes. */
 static inline uint32_t xw_update_dtime(const struct xw_update *u)
@@ -65,7 +68,7 @@ static inline uint32_t xw_update_dtime(const struct xw_update *u)
 	return xw_inode_dtime(u->now, &u->img->sb);
 }
 
-/* Inline contents were moved to blocks: remove the attribute in raw that held the rest of them. */
+/* Inline contents were moved to blocks: remove the attribute in raw that held the end of them. */
 int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode *in, uint8_t *raw);
 /* Write the record of an existing inode if the tree changed it. */
 int xw_update_existing(struct xw_update *u, const struct xw_binode *n);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Inode records on their way into the tables. They are collected, at most one an inode, and written
- * once, in order, block by block, when everything else has its place.
+ * Inode records to be written. They are collected, at most one for an inode, and written once, in
+ * order, block by block, when all blocks are allocated.
  *
- * Where descriptors say that a table's end was never used, what lies there may be anything: those
- * blocks are not read, and a record that is not written is zero. That the inode bitmaps agree was
- * seen when they were read, except under lax, which keeps what they count as used.
+ * The unused end of a table, according to its descriptor, may contain anything: these blocks are
+ * not read, and records that are not written are zeroed. Whether inode bitmaps and descriptors
+ * agree was checked when the bitmaps were read; with lax, inodes in use according to the bitmap are
+ * kept instead.
  *
  * Reads of an inode through u->img return the collected record (xw_update_pending()), not the older
- * one in the table.
+ * record in the table.
  */
 #include "config.h"
 
@@ -129,11 +130,11 @@ struct table {
 	struct xw_update *u;
 	uint32_t group;
 	xw_blk start;
-	uint32_t was_used; /* records from the start of the table */
+	uint32_t was_used; /* number of records in use before, from the start of the table */
 	size_t next, end; /* the group's records in u->recs */
 };
 
-/* The record as it is written. */
+/* Encode the record with its checksum. */
 static int seal(struct xw_update *u, const struct xw_update_rec *rec, uint8_t *out)
 {
 	const int rc = encode(u, rec, out);
@@ -198,7 +199,7 @@ static int open_table(struct xw_update *u, uint32_t group, struct table *t)
 	const bool tracks_use =
 		u->img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
 	struct xw_group_desc gd;
-	uint32_t behind;
+	uint32_t used_end;
 	int rc = xw_image_group(u->img, group, &gd);
 
 	*t = (struct table){.u = u, .group = group, .start = gd.inode_table};
@@ -207,8 +208,8 @@ static int open_table(struct xw_update *u, uint32_t group, struct table *t)
 		return rc;
 	t->was_used = gd.flags & XW_BG_INODE_UNINIT ? 0 : per_group - gd.itable_unused;
 	if (u->lax) {
-		rc = xw_unchecked_end(u, group, &behind);
-		t->was_used = XW_MAX(t->was_used, behind);
+		rc = xw_unchecked_end(u, group, &used_end);
+		t->was_used = XW_MAX(t->was_used, used_end);
 	}
 	return rc;
 }

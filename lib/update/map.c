@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The map of an existing inode: read completely, changed as a list of extents, and rewritten by the
- * placer in new blocks. This is the only place where maps are rewritten.
+ * placer in new blocks. Maps are not rewritten anywhere else.
  *
  * The old map blocks are freed when the new map is written; blocks of the contents only by
  * punching.
@@ -176,7 +176,8 @@ static int punch_one(struct xw_update *u, struct xw_update_map *m, const struct 
 }
 
 /*
- * Free the clusters of first .. last in which `left` has no blocks; at both ends it may have some.
+ * Free the clusters of first .. last in which `left` has no blocks; it may have blocks in the first
+ * and the last cluster.
  */
 static int free_lost(struct xw_update *u, const struct xw_update_map *was,
 		     const struct xw_update_map *left, uint64_t first, uint64_t last)
@@ -228,17 +229,17 @@ int xw_update_build_map(struct xw_update *u, struct xw_binode *n)
 {
 	int rc = n->n_ext ? xw_place_map(&u->place, n) : 0;
 
-	u->place.items.n = 0; /* written here: n does not outlive this function */
+	u->place.items.n = 0; /* already written: n does not outlive this function */
 	if (!rc)
 		rc = xw_place_check_room(&u->place);
 	if (!rc && n->map)
 		rc = xw_map_write(&u->place, n);
 	if (!rc && n->map)
-		rc = xw_batch_drain(u->out.batch); /* it may be read again before the end */
+		rc = xw_batch_drain(u->out.batch); /* the map may be read again before the end */
 	return rc;
 }
 
-/* The builder's node of the inode; end with free_node(). */
+/* The builder's node of the inode; freed by free_node(). */
 struct node {
 	struct xw_binode n;
 	struct xw_bdir dir;

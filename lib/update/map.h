@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The map of an existing inode: read into a list of extents, changed there, and written anew to map
- * blocks of its own. i_size does not change.
+ * The map of an existing inode: read into a list of extents, changed there, and written to new map
+ * blocks. i_size does not change.
  */
 #ifndef XW_UPDATE_MAP_H
 #define XW_UPDATE_MAP_H
@@ -15,51 +15,57 @@ struct xw_update_map {
 	uint64_t other; /* other blocks included in i_blocks */
 };
 
-/* XW_ERR_UNSUPPORTED: an itree. An inode without a map has an empty one. End it in any case. */
+/*
+ * XW_ERR_UNSUPPORTED: an itree. An inode without a map has an empty one. m must be freed in any
+ * case.
+ */
 int xw_update_map_read(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		       struct xw_update_map *m);
-/* Append after the last extent, merging if possible; of any length. */
+/* Append a run of any length after the last extent, merging if possible. */
 int xw_update_map_add(struct xw_update *u, struct xw_update_map *m, struct xw_map_run run);
 /* Allocate blocks 0 .. len - 1 of an empty map. XW_ERR_NOSPC. */
 int xw_update_map_alloc(struct xw_update *u, xw_ino ino, struct xw_update_map *m, uint64_t len);
 /* Remove blocks first .. last from m and free them. */
 int xw_update_map_punch(struct xw_update *u, struct xw_update_map *m, uint64_t first, xw_lblk last);
 /*
- * Make m the map of the inode, in new map blocks: updates *in, which the caller puts. The owners
- * are charged for the change of i_blocks.
+ * Make m the map of the inode, in new map blocks. Updates *in, which the caller writes, and charges
+ * the change of i_blocks to the owners.
  */
 int xw_update_map_write(struct xw_update *u, xw_ino ino, struct xw_inode *in,
 			struct xw_update_map *m);
 void xw_update_map_end(struct xw_update_map *m);
 
-/* As xw_update_map_read(), for any directory and without `other`. */
+/* Like xw_update_map_read(), for any directory and without `other`. */
 int xw_update_map_load(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		       struct xw_update_map *m);
 /*
- * As xw_update_map_write(), but the caller updates i_blocks: *gain is the growth of the map itself.
- * Flags of an index or itree are cleared.
+ * Like xw_update_map_write(), but the caller updates i_blocks: *gain is the growth of the map
+ * itself. Flags of an index or itree are cleared.
  */
 int xw_update_map_put(struct xw_update *u, xw_ino ino, struct xw_inode *in, struct xw_update_map *m,
 		      int64_t *gain);
 /* Move the extents of `from` to m. */
 void xw_update_map_move(struct xw_update_map *m, struct xw_update_map *from);
-/* A goal next to the file's last block, else near its inode. */
+/* An allocation goal next to the file's last block, else near its inode. */
 xw_blk xw_update_map_goal(const struct xw_update *u, xw_ino ino, const struct xw_update_map *m);
-/* The block required for lblk, since another block of its cluster is allocated; 0: none yet. */
+/* The physical block that lblk must get because its cluster has other blocks already; 0: any. */
 xw_blk xw_update_map_partner(const struct xw_update *u, const struct xw_update_map *m,
 			     uint64_t lblk);
 /* Allocate and write blocks for n's map. The caller frees n->map and its runs. */
 int xw_update_build_map(struct xw_update *u, struct xw_binode *n);
 
 /*
- * The clusters of a file's map, in the order of its runs, each once: with bigalloc several runs may
- * share one. Otherwise a cluster is a block.
+ * Iterates over the clusters of a file's map, in the order of its runs, each once: with bigalloc
+ * several runs may share a cluster. Otherwise a cluster is a block.
  */
 struct xw_update_clusters {
 	struct xw_update *u;
-	uint64_t next; /* lower logical clusters were visited */
+	uint64_t next; /* logical clusters below this one were visited */
 };
-/* *out: the new clusters of the run, in blocks; len 0: none. XW_ERR_CORRUPT: misaligned. */
+/*
+ * *out: the clusters of the run that were not visited, in blocks; len 0: none. XW_ERR_CORRUPT:
+ * misaligned.
+ */
 int xw_update_clusters(struct xw_update_clusters *c, const struct xw_map_run *run,
 		       struct xw_run *out);
 

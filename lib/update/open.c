@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Opening for change: the image is recovered, then checked enough to ensure that no inconsistent
- * image is changed, then its space is opened for allocation.
+ * Opening for change: the recovered image is checked enough to ensure that no inconsistent image is
+ * changed, then its free space is opened for allocation.
  *
  * Groups are described by their descriptors alone: bitmaps are read when the allocator considers a
  * group, so opening costs one pass over the descriptors.
@@ -52,7 +52,7 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 		return refuse(u, XW_ERR_STATE,
 			      "the journal needs recovery, and is not to be replayed here; mount "
 			      "the image or run xw-fsck");
-	if (sb->creator_os == 1 && !opts->lax) /* new inodes would lack what the Hurd keeps there */
+	if (sb->creator_os == 1 && !opts->lax) /* new inodes would lack the Hurd's fields */
 		return refuse(u, XW_ERR_UNSUPPORTED, "made for the Hurd");
 	if (sb->inodes_per_group % 8)
 		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are not a multiple of 8");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Orphans: inodes that lost their last name while somebody had them open, or that were being cut
- * short. The superblock heads a list of them, linked by i_dtime; with the orphan_file feature they
- * are in the slots of a file instead. Whoever opens the filesystem next finishes what was begun.
+ * Orphan inodes: inodes that lost their last name while they were open, or whose truncation was
+ * interrupted. They are in a list with its head in the superblock, linked by i_dtime, or, with the
+ * orphan_file feature, in the slots of a file. The next program that opens the filesystem completes
+ * the deletion or truncation.
  */
 #include "config.h"
 
@@ -29,8 +30,8 @@ static int bad(struct xw_update *u, xw_ino ino, const char *what)
 /* ---- truncating a file to its size ---- */
 
 /*
- * Zero the part of the last block after the size. Not if the file is encrypted: the end of the
- * contents may belong to a unit that extends past the size.
+ * Zero the part of the last block after the size. Not in an encrypted file: the end of the contents
+ * may belong to an encryption unit that extends past the size.
  */
 static int zero_tail(struct xw_update *u, xw_ino ino, const struct xw_update_map *m,
 		     const struct xw_inode *in)
@@ -66,7 +67,7 @@ static int cut_to_size(struct xw_update *u, xw_ino ino, struct xw_inode *in)
 	return rc;
 }
 
-/* ---- one orphan; *next: its successor in the list ---- */
+/* ---- a single orphan; *next: its successor in the list ---- */
 
 static int put_away(struct xw_update *u, xw_ino ino, xw_ino *next)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prevents a debugger from allocating what a damaged bitmap calls free: blocks of the groups' own
- * metadata, and inodes whose record has links. Neither is free for the allocator, while the bitmaps
- * that are written keep the values that were read: an image that was damaged on purpose stays so.
+ * Prevents a debugger from allocating blocks and inodes that are free only in a damaged bitmap: the
+ * groups' own metadata, and inodes whose record has links. They are hidden from the allocator,
+ * while the written bitmaps keep their values: an image that was damaged on purpose stays damaged.
  */
 #include "config.h"
 
@@ -112,7 +112,7 @@ int xw_update_mark_metadata(struct xw_update *u, xw_blk blk, bool used)
 	const uint32_t group = (uint32_t)(at / sb->blocks_per_group);
 	const uint32_t bit = (uint32_t)(at % sb->blocks_per_group) >> xw_image_cluster_bits(u->img);
 	struct xw_update_exposed *x;
-	/* the bitmap is read, and will be written */
+	/* marks the bitmap to be written */
 	int rc = xw_space_release(u->space, blk, 1);
 
 	if (!rc)
@@ -190,8 +190,8 @@ int xw_update_unhide_inode(struct xw_update *u, xw_ino ino)
 }
 
 /*
- * A single bit: allocated or freed as usual, and the resulting difference of the counts is recorded
- * as if it had existed before.
+ * xw_update_mark_block() and xw_update_mark_inode() allocate or free as usual, and record the
+ * resulting difference of the counts as if it had existed before.
  */
 
 int xw_update_mark_block(struct xw_update *u, xw_blk blk, bool used)

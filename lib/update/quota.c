@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota files: at the end of a change each is read, the gains and losses of owners (usage.c) are
- * added, and it is rewritten in new blocks, keeping limits and grace times.
+ * Quota files: at the end of a change each file is read, the gains and losses of owners (usage.c)
+ * are added, and the file is rewritten in new blocks, keeping limits and grace times.
  */
 #include "config.h"
 
@@ -33,7 +33,7 @@ static uint64_t sum(struct entries *l, uint64_t have, int64_t delta)
 	return have + (uint64_t)delta;
 }
 
-static int take(void *arg, const struct xw_quota_entry *old)
+static int add_existing(void *arg, const struct xw_quota_entry *old)
 {
 	struct entries *l = arg;
 	struct xw_quota_entry e = *old;
@@ -47,7 +47,7 @@ static int take(void *arg, const struct xw_quota_entry *old)
 	return xw_vec_push(&l->e, e);
 }
 
-/* Owners that are not in the file yet. */
+/* Add the owners that are not in the file yet. */
 static int add_new(struct entries *l)
 {
 	const struct xw_usage *s = l->usage->slots;
@@ -124,7 +124,7 @@ static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
 		rc = xw_map_write(p, n);
 	if (!rc)
 		rc = xw_update_remap(u, n, in);
-	p->items.n = 0; /* written here: n does not outlive this function */
+	p->items.n = 0; /* already written: n does not outlive this function */
 	xw_binode_free_map(n);
 	return rc;
 }
@@ -137,7 +137,7 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 	int rc = xw_update_get(u, ino, &in, &raw);
 
 	if (!rc)
-		rc = xw_update_quota_read(u, type, ino, &in, raw, &l.info, take, &l);
+		rc = xw_update_quota_read(u, type, ino, &in, raw, &l.info, add_existing, &l);
 	if (rc == XW_ERR_CORRUPT && u->leave_quota) {
 		xw_diag_clear(u->diag);
 		xw_vec_free(&l.e);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Releases what a removed or replaced inode held: runs of blocks, references to xattr blocks and EA
- * inodes, whole inodes. Nothing read from the image is trusted: a run must lie in the filesystem
- * and outside of group metadata, and when bitmaps are written, each block must have been in use
- * exactly once.
+ * Releases everything that a removed or replaced inode owned: runs of blocks, references to xattr
+ * blocks and EA inodes, whole inodes. Nothing read from the image is trusted: a run must lie in the
+ * filesystem and outside of group metadata, and when bitmaps are written, each block must have been
+ * in use exactly once.
  */
 #include "config.h"
 
@@ -167,7 +167,7 @@ static int put_ea(struct xw_update *u, xw_ino ino)
 	return refs ? xw_update_put(u, ino, &in, steal(raw)) : xw_update_drop(u, ino);
 }
 
-/* All EA inodes in the entries of a decoded area. */
+/* Drop the references to all EA inodes in the entries of a decoded area. */
 static int put_values(struct xw_update *u, const struct xw_xattr_set *set)
 {
 	int rc = 0;
@@ -187,7 +187,7 @@ static uint64_t count_values(const struct xw_xattr_set *set)
 	return n;
 }
 
-/* Drop one reference to the block; with the last one those of its values. */
+/* Drop one reference to the xattr block; with the last one, also those to its EA inodes. */
 static int put_block(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t *ea)
 {
 	const uint32_t bs = u->img->block_size;
@@ -241,7 +241,8 @@ int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode
 /* ---- inodes ---- */
 
 /*
- * With lax, a number that is free already, or a directory that was not counted, is left unchanged.
+ * Release an inode number. With lax, a number that is free already, or a directory that was not
+ * counted, is left unchanged.
  */
 static int release_number(struct xw_update *u, xw_ino ino, bool dir)
 {
@@ -269,7 +270,8 @@ int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, 
 	return rc;
 }
 
-int xw_update_bury(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool keep)
+int xw_update_write_freed(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t *raw,
+			  bool keep)
 {
 	in->links = 0;
 	in->dtime = xw_update_dtime(u);
@@ -292,5 +294,5 @@ int xw_update_drop(struct xw_update *u, xw_ino ino)
 	if (ino < u->img->sb.first_ino)
 		return bad(u, ino, "is reserved");
 	rc = xw_update_empty(u, ino, &in, raw);
-	return rc ? rc : xw_update_bury(u, ino, &in, steal(raw), false);
+	return rc ? rc : xw_update_write_freed(u, ino, &in, steal(raw), false);
 }

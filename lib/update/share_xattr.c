@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Sharing of xattr blocks by single changes. When the first block is needed, those of the image are
- * listed; a list has no contents, so they are read by demand: a block that is not found among those
- * that were read is searched for in the rest. How many are read is bounded (xattrs.h), so that a
- * block may be missed and written once more. None of those that were read is evicted.
+ * Sharing of xattr blocks by single changes. When the first block is needed, the xattr blocks of
+ * the image are listed. The list has no contents, so blocks are read on demand: a set that equals
+ * none of the blocks read so far is searched for in the rest. The number of reads is bounded
+ * (xattrs.h), so an equal block may be missed, and written once more. No block that was read is
+ * evicted.
  *
- * Invariant: a block in the cache or in the list is referenced by an inode. Code that frees one, or
- * changes bitmaps directly, must remove it (xw_update_share_put(), xw_update_share_forget()).
- * Contents and refcount are read from the block itself whenever a reference is taken.
+ * Invariant: a block in the cache or in the list is referenced by an inode. Code that frees such a
+ * block, or changes bitmaps directly, must remove it (xw_update_share_put(),
+ * xw_update_share_forget()). Contents and refcount are read from the block itself whenever a
+ * reference is taken.
  */
 #include "config.h"
 
@@ -20,7 +22,7 @@
 #include "xattr/cache.h"
 
 struct xw_update_shared {
-	struct xw_cache *read; /* holds all that were read, and as many new ones as it may */
+	struct xw_cache *read; /* all blocks that were read, and as many new ones as fit */
 	struct xw_update_blks unread;
 	uint64_t reads; /* number of blocks that may be read so far */
 };
@@ -79,7 +81,7 @@ static bool same(void *arg, uint64_t blk)
 	       xw_update_uses_block(w->u, blk);
 }
 
-/* None of those that were read is the same: read on, up to one that is. 1, 0 or an error. */
+/* None of the blocks read so far is equal: read on until one is. 1, 0 or an error. */
 static int read_more(struct want *w, uint64_t key, uint64_t *value)
 {
 	struct xw_update_shared *x = w->u->xattrs;
@@ -129,7 +131,7 @@ int xw_update_share_xattr(struct xw_update *u, const uint8_t *buf, xw_blk *blk)
 	return xw_update_recount_xattrs(u, value, block, w.h.refcount + 1);
 }
 
-/* The block was freed before it was read. */
+/* Remove a block that was freed before it was read. */
 static void forget_unread(struct xw_update_blks *list, xw_blk blk)
 {
 	size_t from = list->next, to = list->a.n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The update stays open between steps, so that a script with a thousand names
- * reads the bitmaps once.
+ * The update stays open between steps, so that a script with a thousand names reads the bitmaps
+ * once.
  *
  * Invariant: between steps `top` has no dirty blocks, and `u` matches the state of `dev`.
  */
@@ -113,7 +113,7 @@ static int ask(struct xw_steps *s, const uint64_t *blocks, size_t n)
 	return 0;
 }
 
-/* Copy what the step wrote to the device below. */
+/* Copy the blocks that the step wrote to the device below. */
 static int carry_over(struct xw_steps *s)
 {
 	const uint64_t bs = xw_overlay_block_size(s->top);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Space of an inconsistent image, for debuggers: bitmaps are used as they are, without checks.
- * Differences between a descriptor's counts and its bitmaps are recorded, once, and preserved: so
- * counts change only by what the change allocates and frees, and an image that was damaged on
- * purpose stays so.
+ * Space of an inconsistent image, for debuggers: bitmaps are used without checks. Differences
+ * between a descriptor's counts and its bitmaps are recorded, once, and preserved: counts change
+ * only by the blocks and inodes that the change allocates and frees, and an image that was damaged
+ * on purpose stays damaged.
  */
 #include "config.h"
 
@@ -51,7 +51,7 @@ static int read_bits(struct xw_update *u, uint32_t group, bool inodes,
 	return rc ? rc : xw_update_check_bitmap(u, group, inodes, csum, bits);
 }
 
-/* An uninitialized bitmap: the group's metadata is in use. */
+/* The initial bitmap of a BLOCK_UNINIT group: the group's metadata is in use. */
 static void uninit_blocks(struct xw_update *u, xw_blk start, uint64_t len, uint8_t *bits)
 {
 	const uint32_t per_bit =
@@ -187,7 +187,7 @@ static int release_run(struct xw_update *u, const struct xw_run *r)
 	return rc == XW_ERR_CORRUPT ? 0 : rc;
 }
 
-/* Metadata claimed by a damaged inode stays in use. */
+/* Free a run, except metadata claimed by a damaged inode. */
 int xw_unchecked_release(struct xw_update *u, const struct xw_run *r)
 {
 	uint64_t some;

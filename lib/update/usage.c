@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Usage by owner: a change collects the gains and losses of each for the quota files (quota.c). */
+/*
+ * Usage by owner: a change collects the gains and losses of each owner for the quota files
+ * (quota.c).
+ */
 #include "config.h"
 
 #include "update/update.h"
