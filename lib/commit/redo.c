@@ -215,7 +215,7 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	if (!sizes_agree(&sizes))
 		return xw_fail(diag, XW_ERR_INTERNAL,
 			       "%s: the image would change from %" PRIu64 " to %" PRIu64
-			       " bytes, which its filesystem does not have",
+			       " bytes, but its filesystem has another size",
 			       c->base->name, c->old_size, c->new_size);
 	if (log_blocks > UINT32_MAX)
 		return xw_fail(diag, XW_ERR_LIMIT, "%s: a change of %zu blocks is too large",
@@ -373,8 +373,8 @@ static int check_sizes(const struct xw_redo *r, const struct xw_dev *image)
 	if (!r->inside && image->size != r->old_size && image->size != r->new_size &&
 	    (image->size < r->new_size || r->new_size < r->old_size))
 		return xw_fail(r->diag, XW_ERR_STATE,
-			       "%s: has %" PRIu64 " bytes; a change was interrupted that %s "
-			       "completes in an image of %" PRIu64 " bytes only",
+			       "%s: has %" PRIu64 " bytes; the interrupted change in %s is for an "
+			       "image of %" PRIu64 " bytes",
 			       image->name, image->size, r->dev->name, r->old_size);
 	return 0;
 }

@@ -60,13 +60,13 @@ static int read_header(struct undo *u, struct xw_dev *old)
 	int rc;
 
 	if (old->size < sizeof(d))
-		return not_ours(u, old->name, "no undo file");
+		return not_ours(u, old->name, "not an undo file");
 	rc = xw_dev_pread(old, &d, sizeof(d), 0);
 	if (rc)
 		return rc;
 	if (memcmp(d.magic, XW_UNDO_MAGIC, XW_UNDO_MAGIC_LEN) ||
 	    get32(d.csum) != xw_crc32c(~0u, &d, offsetof(struct xw_disk_undo, csum)))
-		return not_ours(u, old->name, "no undo file");
+		return not_ours(u, old->name, "not an undo file");
 	u->f.unit = get32(d.block_size);
 	u->f.fs_unit = get32(d.fs_block_size);
 	u->f.super_at = get64(d.super_at);
@@ -77,7 +77,7 @@ static int read_header(struct undo *u, struct xw_dev *old)
 	    !is_unit(u->f.fs_unit) || u->f.fs_unit > u->f.unit ||
 	    u->f.super_at >= old->size / u->f.unit || u->f.keys_at > old->size / u->f.unit ||
 	    u->f.n_keys > old->size / u->f.unit)
-		return not_ours(u, old->name, "an unfinished undo file, or one of another kind");
+		return not_ours(u, old->name, "an unfinished undo file, or of an unknown version");
 	rc = xw_dev_pread(old, super, sizeof(super), u->f.super_at * u->f.unit);
 	if (rc)
 		return rc;

@@ -62,7 +62,7 @@ static int read_header(struct xw_undo *u)
 	f->keys_at = get64(d.keys_at);
 	f->n_keys = get64(d.keys);
 	if (get32(d.compat) & ~XW_UNDO_COMPAT_OFFSET || get32(d.incompat) || get32(d.ro_compat))
-		return refuse(u, "an undo file of an unknown kind");
+		return refuse(u, "an undo file of an unknown version");
 	if (!is_unit(f->unit) || !is_unit(f->fs_unit) || f->super_at >= u->dev->size / f->unit ||
 	    f->keys_at > u->dev->size / f->unit || f->n_keys > u->dev->size / UNIT_MIN)
 		return refuse(u, "its header is not valid");
@@ -213,7 +213,7 @@ int xw_undo_match(struct xw_undo *u, struct xw_dev *dev)
 
 	if (!u->info.finished)
 		return xw_fail(u->diag, XW_ERR_STATE,
-			       "%s: its change was not finished, so no state is known for it",
+			       "%s: its change was not finished, so the state it is for is unknown",
 			       u->dev->name);
 	if (dev->size >= XW_SUPER_OFFSET + sizeof(super))
 		rc = xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET);

@@ -67,7 +67,7 @@ static int store_alloc(void *arg, xw_blk goal, xw_blk *blk)
 	int rc = xw_space_alloc(ud->u->space, &req, &run);
 
 	if (rc == XW_ERR_NOSPC)
-		return bad(ud, rc, "no free block left for it");
+		return bad(ud, rc, "no free block");
 	if (rc)
 		return rc;
 	*blk = run.start;
@@ -193,7 +193,7 @@ static int put_blocks(struct xw_update_dir *ud)
 	if (!ud->blocks)
 		return 0;
 	if (ud->blocks < 0 && was < (uint64_t)-ud->blocks)
-		return bad(ud, XW_ERR_CORRUPT, "has more blocks than it counts; run xw-fsck -f");
+		return bad(ud, XW_ERR_CORRUPT, "has more blocks than its i_blocks; run xw-fsck -f");
 	ud->in.flags &= ~XW_FL_HUGE_FILE;
 	if (xw_inode_set_blocks(&ud->in, &ud->u->img->sb, was + (uint64_t)ud->blocks))
 		return bad(ud, XW_ERR_LIMIT,

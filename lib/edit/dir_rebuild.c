@@ -120,7 +120,7 @@ static int add_blocks(struct rebuild *r, uint64_t have, uint64_t want)
 	int rc = xw_space_alloc_all(r->u->space, &req, &runs, &n);
 
 	if (rc)
-		return fail(r, rc, "no free block left for it");
+		return fail(r, rc, "no free block");
 	for (size_t i = 0; i < n && !rc; i++) {
 		const uint64_t len = XW_MIN(runs[i].len, want - have);
 

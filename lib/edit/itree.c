@@ -45,7 +45,7 @@ static int not_counted(struct xw_update *u, xw_ino ino)
 {
 	return xw_fail(u->diag, XW_ERR_CORRUPT,
 		       "%s: directory inode %" PRIu32
-		       ": its itree has not the blocks that are counted for it; run xw-fsck -f",
+		       ": its i_blocks does not match its itree; run xw-fsck -f",
 		       u->img->dev->name, ino);
 }
 
@@ -165,8 +165,7 @@ int xw_update_itree_build(struct xw_update *u, uint64_t *built)
 {
 	if (u->img->sb.feature_ro_compat & XW_RO_BIGALLOC)
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
-			       "%s: there are no itrees with the feature bigalloc",
-			       u->img->dev->name);
+			       "%s: itree is not supported with bigalloc", u->img->dev->name);
 	if (!(u->img->sb.feature_compat & XW_COMPAT_DIR_INDEX))
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED, "%s: feature itree needs dir_index",
 			       u->img->dev->name);

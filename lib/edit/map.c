@@ -280,7 +280,7 @@ static int set_block(struct xw_update *u, xw_ino ino, struct edit *e, xw_lblk lb
 
 		rc = xw_space_alloc(u->space, &req, &run);
 		if (rc)
-			return refuse(u, ino, rc, "no free block left for it");
+			return refuse(u, ino, rc, "no free block");
 		*pblk = run.start + (lblk & ((1u << u->place.enc.cluster_bits) - 1));
 	}
 	rc = put_one(u, &e->m, lblk, *pblk);

@@ -109,7 +109,7 @@ static int layout_around(struct job *j, size_t data)
 	int rc = 0;
 
 	if (takes > j->room)
-		return fail_ino(j, XW_ERR_CORRUPT, "its inline data is larger than it");
+		return fail_ino(j, XW_ERR_CORRUPT, "its inline data is larger than its space");
 	for (size_t i = 0; i < j->set.a.n && !rc; i++) {
 		const struct xw_xattr *a = &j->set.a.v[i];
 
@@ -280,7 +280,7 @@ static int write_block(struct job *j)
 	}
 	rc = xw_space_alloc(j->u->space, &req, &run);
 	if (rc)
-		return fail_ino(j, rc, "no free block left for its attributes");
+		return fail_ino(j, rc, "no free block for its attributes");
 	j->block = run.start;
 	rc = xw_update_write_xattrs(j->u, run.start, buf, 1);
 	return rc || !share ? rc : xw_update_share_add(j->u, buf, run.start);

@@ -210,7 +210,7 @@ static int finish_file(struct xw_fast *f, const struct xw_fast_inode *i, struct 
 	if (rc)
 		return rc;
 	if (old.mode && (old.mode & XW_S_IFMT) != (in->mode & XW_S_IFMT))
-		return xw_fast_bad(f, i->ino, "becomes something else");
+		return xw_fast_bad(f, i->ino, "changes its type");
 	if (in->file_acl != old.file_acl)
 		return xw_fast_bad(f, i->ino, "has attributes that its fast commit does not have");
 	in->dtime = old.dtime; /* its link in the orphan list, if it is an orphan */
@@ -246,7 +246,7 @@ int xw_fast_finish(struct xw_fast *f, const struct xw_fast_inode *i)
 	if (!rc && !i->rec && i->ranges.n)
 		rc = xw_fast_bad(f, i->ino, "has new blocks and no record");
 	if (!rc && i->rec && i->dir && xw_fast_type(i) != XW_S_IFDIR)
-		rc = xw_fast_bad(f, i->ino, "becomes something else");
+		rc = xw_fast_bad(f, i->ino, "changes its type");
 	if (!rc && i->rec && i->dir)
 		rc = finish_dir(f, i, &in, raw);
 	else if (!rc && i->rec)

@@ -32,8 +32,8 @@ int xw_fast_bad(struct xw_fast *f, xw_ino ino, const char *fmt, ...)
 	if (ino)
 		snprintf(who, sizeof(who), "inode %" PRIu32 ": ", ino);
 	return xw_fail(f->u->diag, XW_ERR_CORRUPT,
-		       "%s: the journal's fast commits do not go with it: %s%s",
-		       f->u->img->dev->name, who, text);
+		       "%s: the journal's fast commits do not match it: %s%s", f->u->img->dev->name,
+		       who, text);
 }
 
 /* ---- sets: ascending runs that do not touch ---- */

@@ -71,7 +71,7 @@ static int read_inode(struct xw_fast *f, struct xw_fast_inode *i)
 		return rc;
 	i->dir = (in.mode & XW_S_IFMT) == XW_S_IFDIR;
 	i->names = i->dir ? 1 : in.links;
-	return in.flags & XW_FL_EA_INODE ? xw_fast_bad(f, i->ino, "holds an attribute's value") : 0;
+	return in.flags & XW_FL_EA_INODE ? xw_fast_bad(f, i->ino, "is an EA inode") : 0;
 }
 
 /* Find the inode of a field. *i is valid until the next call. */

@@ -255,10 +255,11 @@ static int walk_beyond(struct scan *s)
 
 static int refuse_fast(struct scan *s, const char *why)
 {
-	return xw_fail(s->log->diag, XW_ERR_UNSUPPORTED,
-		       "%s: journal: it holds fast commits %s; mount the image with Linux once, or "
-		       "run xw-fsck -p",
-		       s->log->dev->name, why);
+	return xw_fail(
+		s->log->diag, XW_ERR_UNSUPPORTED,
+		"%s: journal: it contains fast commits %s; mount the image with Linux once, or "
+		"run xw-fsck -p",
+		s->log->dev->name, why);
 }
 
 /*
@@ -285,7 +286,7 @@ static int collect_fast(struct scan *s)
 		got.n += bs;
 	}
 	if (!rc && fast.features)
-		rc = refuse_fast(s, "of a later kind");
+		rc = refuse_fast(s, "of an unknown type");
 	if (rc || !fast.good) {
 		xw_vec_free(&got);
 		return rc;

@@ -167,7 +167,7 @@ static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
 		flags & XW_REPLAY_UNSETTLED && (r.fast_blocks || (!info->err && !info->damaged));
 	if (!rc && r.fast_blocks && !info->unsettled && !(flags & XW_REPLAY_FAST))
 		rc = xw_fail(img->diag, XW_ERR_UNSUPPORTED,
-			     "%s: journal: it holds fast commits, which are not replayed here; "
+			     "%s: journal: it contains fast commits, which are not replayed here; "
 			     "mount the image with Linux once, or run xw-fsck -p",
 			     img->dev->name);
 	if (!rc)

@@ -489,8 +489,8 @@ static int clear_torn_pending(struct recovery *v)
 	v->info->cleared |= !rc;
 	if (!rc)
 		xw_log(v->diag, XW_LOG_INFO,
-		       "%s: what a change that was not begun has left in the "
-		       "superblock is cleared",
+		       "%s: cleared the remains of a change before its commit point from the "
+		       "superblock",
 		       v->dev->name);
 	return rc;
 }

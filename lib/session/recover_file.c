@@ -60,7 +60,8 @@ static void note_kept(struct recovery *v, bool begun)
 	xw_log(v->diag, XW_LOG_WARN,
 	       "%s: the redo file of a change that %s in %s; delete it unless a copy of this "
 	       "filesystem needs it",
-	       v->store->name, begun ? "is complete" : "was not begun", v->dev->name);
+	       v->store->name, begun ? "is complete" : "did not reach its commit point",
+	       v->dev->name);
 }
 
 /*

@@ -68,7 +68,7 @@ static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	if (!rc && parts->contents > all && !u->lax)
 		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
 			     "%s: inode %" PRIu32
-			     ": has more blocks than it counts; run xw-fsck -f",
+			     ": has more blocks than its i_blocks; run xw-fsck -f",
 			     u->img->dev->name, ino);
 	parts->other = all > parts->contents ? all - parts->contents : 0;
 	return rc;
@@ -161,8 +161,7 @@ int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode
 	}
 	xw_xattr_set_free(&set);
 	return rc ? xw_fail(u->diag, XW_ERR_UNSUPPORTED,
-			    "%s: inode %" PRIu32
-			    ": its inline data cannot be told from its attributes",
+			    "%s: inode %" PRIu32 ": its inline data overlaps its attributes",
 			    u->img->dev->name, ino)
 		  : 0;
 }
@@ -213,7 +212,8 @@ static int new_xattrs(struct xw_update *u, const struct xw_binode *n, struct xw_
 		return refuse(u, n, XW_ERR_INTERNAL, "its names are still in the inode");
 	rc = xw_update_free_xattrs(u, n->ino, in, raw, &ea);
 	if (!rc && x && x->ibody_len > room)
-		rc = refuse(u, n, XW_ERR_LIMIT, "its inode has less room than others");
+		rc = refuse(u, n, XW_ERR_LIMIT,
+			    "its inode has less space for attributes than others");
 	if (rc)
 		return rc;
 	memset(raw + off, 0, room);

@@ -148,7 +148,7 @@ int xw_update_map_alloc(struct xw_update *u, xw_ino ino, struct xw_update_map *m
 	int rc = xw_space_alloc_all(u->space, &req, &runs, &n);
 
 	if (rc == XW_ERR_NOSPC)
-		return refuse(u, ino, rc, "no free block left for it");
+		return refuse(u, ino, rc, "no free block");
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = xw_update_map_add(
 			u, m,

@@ -32,7 +32,7 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 	    (sb->feature_ro_compat & XW_RO_ITREE || !(sb->feature_incompat & XW_INCOMPAT_EXTENTS)))
 		return refuse(
 			u, XW_ERR_CORRUPT,
-			"bigalloc does not go with itree, nor without extent; run xw-fsck -f");
+			"bigalloc is not supported with itree, nor without extent; run xw-fsck -f");
 	if (bigalloc && (sb->first_data_block ||
 			 (uint64_t)sb->clusters_per_group << xw_image_cluster_bits(u->img) !=
 				 sb->blocks_per_group ||
@@ -50,10 +50,10 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 			       u->img->dev->name, sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN);
 	if (!opts->lax && sb->feature_incompat & XW_INCOMPAT_RECOVER)
 		return refuse(u, XW_ERR_STATE,
-			      "the journal needs recovery, and is not to be replayed here; mount "
+			      "the journal needs recovery; mount "
 			      "the image or run xw-fsck");
 	if (sb->creator_os == 1 && !opts->lax) /* new inodes would lack the Hurd's fields */
-		return refuse(u, XW_ERR_UNSUPPORTED, "made for the Hurd");
+		return refuse(u, XW_ERR_UNSUPPORTED, "created for the Hurd");
 	if (sb->inodes_per_group % 8)
 		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are not a multiple of 8");
 	if (!opts->lax && sb->feature_compat & XW_COMPAT_DIR_INDEX &&

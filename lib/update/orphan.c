@@ -165,7 +165,7 @@ int xw_update_orphans(struct xw_update *u)
 	if (!rc && u->stats.orphans)
 		rc = xw_update_flush_recs(u);
 	if (!rc && u->stats.orphans)
-		xw_log(u->diag, XW_LOG_INFO, "%s: %" PRIu64 " orphans put away", u->img->dev->name,
-		       u->stats.orphans);
+		xw_log(u->diag, XW_LOG_INFO, "%s: %" PRIu64 " orphan inodes processed",
+		       u->img->dev->name, u->stats.orphans);
 	return rc;
 }

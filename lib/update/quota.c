@@ -88,8 +88,7 @@ int xw_update_quota_read(struct xw_update *u, enum xw_quota_type type, xw_ino in
 		return xw_fail_nomem(u->diag, "quota entries");
 	if (rc == XW_ERR_CORRUPT)
 		return xw_fail(u->diag, rc,
-			       "%s: inode %" PRIu32
-			       " is no quota file, or a damaged one; run xw-fsck -f",
+			       "%s: inode %" PRIu32 " is not a valid quota file; run xw-fsck -f",
 			       u->img->dev->name, ino);
 	return rc;
 }
@@ -148,7 +147,7 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 	if (!rc && l.below_zero && !u->lax)
 		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
 			     "%s: quota file (inode %" PRIu32
-			     ") counts less than there is; run xw-fsck -f",
+			     ") counts less than the actual usage; run xw-fsck -f",
 			     u->img->dev->name, ino);
 	if (!rc)
 		rc = rebuild(u, type, ino, &l, &in);

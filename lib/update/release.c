@@ -40,7 +40,7 @@ int xw_update_free(struct xw_update *u, xw_blk blk, uint64_t len)
 	if (meta)
 		return xw_fail(u->diag, XW_ERR_CORRUPT,
 			       "%s: blocks %" PRIu64 "+%" PRIu64
-			       " are metadata or outside the filesystem, and a file claims them; "
+			       " of a file are metadata or outside the filesystem; "
 			       "run xw-fsck -f",
 			       u->img->dev->name, blk, len);
 	u->stats.freed_blocks += len;
@@ -71,7 +71,7 @@ int xw_update_clusters(struct xw_update_clusters *c, const struct xw_map_run *ru
 	if ((run->lblk ^ run->pblk) & inside)
 		return xw_fail(c->u->diag, XW_ERR_CORRUPT,
 			       "%s: blocks %" PRIu64 "+%" PRIu64
-			       " of a file are not where their clusters want them; run xw-fsck -f",
+			       " of a file are misaligned in their clusters; run xw-fsck -f",
 			       c->u->img->dev->name, run->pblk, run->len);
 	*out = (struct xw_run){.start = (run->pblk & ~inside) + ((first - from) << bits)};
 	if (first < end)

@@ -105,7 +105,7 @@ fails 1 "not-an-image: not an ext2, ext3 or ext4 filesystem" "text is not an ima
 is "  and stays what it is" cmp text not-an-image
 head -c 90000000 /dev/urandom >large
 tar -cf large.tar large
-refused "a file that does not fit" "[0-9]+ more free blocks \([0-9]+ MiB\)" img large.tar
+refused "a file that does not fit" "[0-9]+ more free blocks needed \([0-9]+ MiB;" img large.tar
 rm -f large large.tar
 mkdir names && (cd names && seq 1 30000 | xargs touch)
 make_tar names names.tar

@@ -82,7 +82,7 @@ while IFS='|' read -r image requests what regex; do
 done <<'TABLE'
 plain|ssv state 3|import new|has errors; run xw-fsck -f first
 plain|ssv state 0|import new|was not unmounted cleanly
-plain|ssv creator_os 1|import new|made for the Hurd
+plain|ssv creator_os 1|import new|created for the Hurd
 plain|feature read-only|import new|the feature read-only
 plain|set_bg 0 used_dirs_count 9999;CALC|import new|more directories than inodes
 plain|set_bg 0 inode_table 0|import new|.
@@ -93,7 +93,7 @@ plain|sif /d/f file_acl 9|import gone|its xattr block is damaged
 plain|ln <8> /d/journal|import gone|.
 ea|sif VALUE flags 0x80000|rm /d/f|is not an EA inode
 ea|sif VALUE version_lo 0;sif VALUE ctime 0|rm /d/f|fewer references than entries
-ea|sif <3> size 5|import new|is no quota file, or a damaged one
+ea|sif <3> size 5|import new|is not a valid quota file
 fold|sif /d flags 0x40080000|import new|ignores case: names cannot be added
 plain||tune -j|already has a journal
 plain|sif /many flags 0x80000|tune -O bogus|Invalid filesystem option set

@@ -46,7 +46,7 @@ truncate -s 64M vm.img
 mkfs -q -F -N 20 -d good.tar vm.img
 fails 1 "too small.*inodes.*--replace" "too few inodes likewise"
 mkfs -q -F -d good.tar vm.img 1M
-fails 1 "too small.*(are needed|-N or -i)$" "but not where SIZE was given"
+fails 1 "too small.*(short\)|-N or -i)$" "but not where SIZE was given"
 
 # --replace
 mkfs -q "${same[@]}" -d good.tar one.img

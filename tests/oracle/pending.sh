@@ -178,9 +178,9 @@ else
 	equal "killed before the commit point: a file is left" "$(ls state | sed 's/-[0-9a-f]\{16\}[.]/-NONCE./')" "$U-NONCE.new.xw-redo"
 	"$FSCK" -fn "$A" >out 2>&1
 	tune -M /b "$B"
-	equal "  readers leave it, and tools that change a copy" "$RC $(redo_files) $(grep -c 'was not begun' .err)" "0 1 1"
+	equal "  readers leave it, and tools that change a copy" "$RC $(redo_files) $(grep -c 'did not reach its commit point' .err)" "0 1 1"
 	tune -M /a "$A"
-	equal "  one that changes its filesystem removes it" "$RC $(redo_files) $(grep -c 'was not begun' .err)" "0 0 0"
+	equal "  one that changes its filesystem removes it" "$RC $(redo_files) $(grep -c 'did not reach its commit point' .err)" "0 0 0"
 	put_disk
 	cut 1 "$A" early
 	cut 1 "$A" later
@@ -201,7 +201,7 @@ else
 	cut 2 "$A" half
 	cp disk moved && cat disk.old >disk
 	tune -M /a "$A"
-	equal "a copy of a pending one, which got its old contents back" "$RC $(redo_files) $(grep -c 'was not begun' .err)" "0 1 1"
+	equal "a copy of a pending one, which got its old contents back" "$RC $(redo_files) $(grep -c 'did not reach its commit point' .err)" "0 1 1"
 	"$FSCK" -p "moved?offset=1048576" >out 2>&1
 	equal "  is completed" "$(redo_files) $(label "moved?offset=1048576")" "1 half"
 	for boot in same another; do
@@ -227,7 +227,7 @@ else
 	cut 1 "$A" early
 	is "after a boot" python3 "$KIT/redo_states.py" booted state/*
 	tune -M /a "$A"
-	equal "  it stays, with a warning" "$RC $(redo_files) $(grep -c 'was not begun in .*; delete it unless' .err)" "0 1 1"
+	equal "  it stays, with a warning" "$RC $(redo_files) $(grep -c 'did not reach its commit point in .*; delete it unless' .err)" "0 1 1"
 	tune -M /b "$A"
 	equal "  without one, when the filesystem has changed" "$RC $(redo_files) $(cat .err)" "0 1 "
 	put_disk

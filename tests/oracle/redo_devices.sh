@@ -50,7 +50,7 @@ each_step() { # FINISH -- TOOL ARGUMENT...
 			fi
 			$finish >.out 2>.err </dev/null
 			# A file of a change that was not begun stays only where the kernel does not number disks: it could be that of a copy.
-			[ "$(redo_files)" = 0 ] || { [ ! -e "/sys/block/${loop##*/}/diskseq" ] && grep -q "was not begun" .err; } || { diag "$mode at $k: a redo file is left"; bad=$((bad + 1)); }
+			[ "$(redo_files)" = 0 ] || { [ ! -e "/sys/block/${loop##*/}/diskseq" ] && grep -q "did not reach its commit point" .err; } || { diag "$mode at $k: a redo file is left"; bad=$((bad + 1)); }
 			now=$("$BIN/xw-export" "$loop" 2>/dev/null | sha256sum)
 			case $now in
 			"$was_old" | "$was_new") ;;
