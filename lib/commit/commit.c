@@ -325,8 +325,12 @@ static int run_to_commit_point(struct xw_change *c, const struct xw_commit_opts 
 	return rc;
 }
 
-int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts,
-		   struct xw_commit_info *info)
+/*
+ * Commit by a redo record; with dry_run only choose its place. Sets info->how and info->undecided,
+ * which is initially false.
+ */
+static int commit_redo(struct xw_change *c, const struct xw_commit_opts *opts,
+		       struct xw_commit_info *info)
 {
 	const bool usable = xw_super_bytes_valid(c->old_super);
 	uint8_t pending[XW_SUPER_SIZE];
@@ -391,7 +395,7 @@ static int commit(struct xw_change *c, const struct xw_commit_opts *opts,
 				       info->why_no_journal);
 		info->how = XW_COMMIT_JOURNAL;
 	}
-	return rc == 1 ? xw_commit_redo(c, opts, info) : rc;
+	return rc == 1 ? commit_redo(c, opts, info) : rc;
 }
 
 /* Do all blocks lie within the file size limit? After the commit point this would be too late. */

@@ -21,13 +21,6 @@ int xw_commit_look(struct xw_change *c, const char *then);
 void xw_commit_tell_half(struct xw_change *c, const char *where, const char *next);
 
 /*
- * Commit by a redo record; with dry_run only choose its place. Sets info->how and info->undecided,
- * which is initially false.
- */
-int xw_commit_redo(struct xw_change *c, const struct xw_commit_opts *opts,
-		   struct xw_commit_info *info);
-
-/*
  * Commit through the journal. 1: the journal cannot be used, nothing was written, *why (of `size`
  * bytes) has the reason; 0: done; negative: failed.
  */

@@ -490,16 +490,3 @@ int xw_itree_check(const struct xw_itree_env *env, const struct xw_itree_dir *di
 	}
 	return rc;
 }
-
-int xw_itree_check_journal(const struct xw_itree_env *env, bool journal_empty)
-{
-	const struct xw_itree_finding f = {
-		.rule = 3,
-		.repair = XW_ITREE_REPLAY,
-		.what = "the journal is not empty",
-	};
-
-	if (!env->feature || journal_empty)
-		return 0;
-	return XW_MIN(env->report(env->arg, &f), 0);
-}

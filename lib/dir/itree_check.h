@@ -22,7 +22,6 @@ enum xw_itree_repair {
 	XW_ITREE_FIX_BLOCKS, /* correct i_blocks */
 	XW_ITREE_FIX_BITMAP, /* mark the node's block in use */
 	XW_ITREE_REHASH, /* add an htree level, then build */
-	XW_ITREE_REPLAY, /* replay the journal */
 };
 
 struct xw_itree_finding {
@@ -111,7 +110,5 @@ struct xw_itree_result {
  */
 int xw_itree_check(const struct xw_itree_env *env, const struct xw_itree_dir *dir,
 		   struct xw_itree_result *res);
-/* Rule 3: with the feature, the journal must be empty. */
-int xw_itree_check_journal(const struct xw_itree_env *env, bool journal_empty);
 
 #endif

@@ -21,9 +21,11 @@ static inline uint64_t entry_key(const struct xw_dir_entry *e)
 	return (uint64_t)e->hash.major << 32 | e->hash.minor;
 }
 
-int xw_dir_entry_cmp(const struct xw_dir_entry *a, const struct xw_dir_entry *b)
+/* A total order over distinct names. */
+static int cmp_entries(const void *x, const void *y)
 {
-	uint64_t ka = entry_key(a), kb = entry_key(b);
+	const struct xw_dir_entry *a = x, *b = y;
+	const uint64_t ka = entry_key(a), kb = entry_key(b);
 	int c;
 
 	if (ka != kb)
@@ -32,18 +34,13 @@ int xw_dir_entry_cmp(const struct xw_dir_entry *a, const struct xw_dir_entry *b)
 	return c ? c : (int)a->name_len - (int)b->name_len;
 }
 
-static int cmp_void(const void *a, const void *b)
-{
-	return xw_dir_entry_cmp(a, b);
-}
-
 static void insertion_sort(struct xw_dir_entry *e, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		struct xw_dir_entry x = e[i];
 		size_t j = i;
 
-		for (; j > 0 && xw_dir_entry_cmp(&x, &e[j - 1]) < 0; j--)
+		for (; j > 0 && cmp_entries(&x, &e[j - 1]) < 0; j--)
 			e[j] = e[j - 1];
 		e[j] = x;
 	}
@@ -84,7 +81,7 @@ static void sort_from(struct xw_dir_entry *e, size_t n, int shift)
 		return;
 	}
 	if (shift < 0) {
-		qsort(e, n, sizeof(*e), cmp_void);
+		qsort(e, n, sizeof(*e), cmp_entries);
 		return;
 	}
 	memset(end, 0, sizeof(end));

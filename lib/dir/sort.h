@@ -5,9 +5,7 @@
 
 #include "dir/build.h"
 
-/* < 0, 0, > 0 as for qsort; total over distinct names. */
-int xw_dir_entry_cmp(const struct xw_dir_entry *a, const struct xw_dir_entry *b);
-/* In place; linear in n for well distributed hashes, n log n for names that all collide. */
+/* Sort in place; linear in n for well distributed hashes, n log n for names that all collide. */
 void xw_dir_sort(struct xw_dir_entry *entries, size_t n);
 
 #endif

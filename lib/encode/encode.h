@@ -114,9 +114,6 @@ void xw_inline_encode(const struct xw_encoder *enc, const struct xw_binode *n, u
 uint32_t xw_encode_generation(const struct xw_encoder *enc, const struct xw_binode *n);
 /* Checksum seed for n's blocks. */
 uint32_t xw_encode_seed(const struct xw_encoder *enc, const struct xw_binode *n);
-/* Set the fields of an EA inode: value hash, reference count. */
-void xw_attrs_encode_ea(const struct xw_encoder *enc, const struct xw_binode *ea,
-			struct xw_inode *in);
 void xw_attrs_encode_ibody(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *area,
 			   size_t size);
 /* Encode the block of s, which must be placed. */

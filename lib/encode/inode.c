@@ -39,8 +39,8 @@ static xw_ino put_number(void *arg, xw_ino id)
 	return id && id <= enc->n_ea ? enc->ea[id - 1].node.ino : 0;
 }
 
-void xw_attrs_encode_ea(const struct xw_encoder *enc, const struct xw_binode *ea,
-			struct xw_inode *in)
+/* Set the fields of an EA inode: value hash, reference count. */
+static void encode_ea(const struct xw_encoder *enc, const struct xw_binode *ea, struct xw_inode *in)
 {
 	const struct xw_encode_ea *v =
 		(const struct xw_encode_ea *)ea; /* node is its first member */
@@ -196,7 +196,7 @@ int xw_itable_encode(const struct xw_encoder *enc, const struct xw_binode *n, st
 		in->file_acl = n->xblock->blk;
 	encode_payload(enc, n, in);
 	if (n->flags & XW_BN_EA)
-		xw_attrs_encode_ea(enc, n, in);
+		encode_ea(enc, n, in);
 	rc = encode_links(enc, n, in);
 	if (!rc && xw_inode_set_blocks(in, &enc->sb,
 				       xw_itable_held(enc, n) + xw_itable_held_xattrs(enc, n)))

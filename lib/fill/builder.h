@@ -103,7 +103,6 @@ int xw_tail_release_reserves(struct xw_builder *b);
 int xw_tail_plan(struct xw_builder *b);
 
 /* groups.c */
-bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group);
 int xw_groups_items(struct xw_builder *b);
 int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group);
 int xw_groups_inode_bitmap(struct xw_builder *b, uint32_t group);

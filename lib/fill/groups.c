@@ -34,7 +34,7 @@ static bool only_own(const struct xw_builder *b, const struct xw_group_place *p,
 	return free == (p->blocks - n) >> b->geo.cluster_bits;
 }
 
-bool xw_group_block_uninit(const struct xw_builder *b, uint32_t group)
+static bool block_uninit(const struct xw_builder *b, uint32_t group)
 {
 	struct xw_group_summary sum;
 	struct xw_group_place p;
@@ -74,7 +74,7 @@ int xw_groups_items(struct xw_builder *b)
 	if (!b->block_csum || !b->inode_csum)
 		return xw_fail_nomem(b->place.enc.diag, "bitmap checksums");
 	for (uint32_t g = 0; g < b->geo.groups && !rc; g++) {
-		bool bitmap = !xw_group_block_uninit(b, g), table = needs_itable(b, g);
+		bool bitmap = !block_uninit(b, g), table = needs_itable(b, g);
 		struct xw_group_place p;
 
 		if (!bitmap && !table && inode_uninit(b, g))
@@ -153,7 +153,7 @@ void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_de
 	if (!has_group_csum(b) || b->supers_only)
 		return;
 	gd->itable_unused = ino.unused;
-	if (xw_group_block_uninit(b, group))
+	if (block_uninit(b, group))
 		gd->flags |= XW_BG_BLOCK_UNINIT;
 	if (inode_uninit(b, group))
 		gd->flags |= XW_BG_INODE_UNINIT;

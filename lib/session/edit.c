@@ -9,8 +9,8 @@
  *   FAILED  -> end              -> the same, unless undecided: then nothing is touched
  *   either  -> end              -> nothing is touched if another process has or had the image
  *
- * Invariant: before the commit the image is written only where `fn` reported free blocks; each such
- * answer is recorded in `shadow`.
+ * Invariant: before the commit the image is written only where ask() reported free blocks; each
+ * such answer is recorded in `shadow`.
  */
 #include "config.h"
 
@@ -61,8 +61,6 @@ struct xw_edit {
 	time_t idle_since; /* monotonic; 0: unknown */
 
 	pthread_mutex_t lock; /* protects the following fields */
-	xw_overlay_free_fn *fn; /* function of the caller; NULL: use `map` */
-	void *arg;
 	struct xw_freemap *map; /* created on first use */
 	XW_VEC(struct xw_run) shadow;
 	bool unrecorded; /* there were more shadow writes than recorded */
@@ -83,8 +81,6 @@ static void note(struct xw_edit *e, uint64_t blk, uint64_t n)
 /* The lock must be held. */
 static uint64_t ask(struct xw_edit *e, uint64_t blk, uint64_t n, bool *is_free)
 {
-	if (e->fn)
-		return e->fn(e->arg, blk, n, is_free);
 	if (!e->map && xw_freemap_new(xw_overlay_base(e->dev), NULL, &e->map)) {
 		*is_free = false;
 		return n;
@@ -239,7 +235,7 @@ static int open_places(struct xw_edit *e, bool trusted, struct xw_record_places 
 	room.written_more = e->unrecorded;
 	room.fn = ask_locked;
 	room.arg = e;
-	room.before = e->fn ? NULL : e->map;
+	room.before = e->map;
 	return xw_record_places_open(p, &room, &opts, e->diag);
 }
 
@@ -420,12 +416,6 @@ const struct xw_recover_info *xw_edit_recovered(const struct xw_edit *e)
 	return &e->recovered;
 }
 
-void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg)
-{
-	e->fn = fn;
-	e->arg = arg;
-}
-
 void xw_edit_keep_log(struct xw_edit *e)
 {
 	e->opts.keep_log = true;
@@ -444,41 +434,6 @@ void xw_edit_doubt(struct xw_edit *e)
 void xw_edit_hold_all(struct xw_edit *e)
 {
 	xw_overlay_set_shadow(e->dev, NULL, NULL);
-}
-
-/* XW_ERR_INTERNAL if any of the blocks is in use or held in memory. */
-static int check_shadow(struct xw_edit *e, xw_blk blk, uint64_t n)
-{
-	const void *data;
-	uint64_t some;
-
-	for (uint64_t at = blk; at < blk + n; at += some) {
-		bool is_free;
-
-		pthread_mutex_lock(&e->lock);
-		some = ask(e, at, blk + n - at, &is_free);
-		pthread_mutex_unlock(&e->lock);
-		if (!is_free)
-			return xw_fail(e->diag, XW_ERR_INTERNAL,
-				       "%s: block %" PRIu64 " was in use before the change",
-				       e->dev->name, at);
-	}
-	for (uint64_t at = blk; at < blk + n; at++)
-		if (xw_overlay_block(e->dev, at, &data))
-			return xw_fail(e->diag, XW_ERR_INTERNAL,
-				       "%s: block %" PRIu64 " is held for the commit", e->dev->name,
-				       at);
-	return 0;
-}
-
-int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data)
-{
-	const uint64_t bs = xw_overlay_block_size(e->dev);
-	int rc = 0;
-
-	if (!(e->opts.recover & XW_RECOVER_RDONLY))
-		rc = check_shadow(e, blk, n);
-	return rc ? rc : xw_dev_pwrite(e->dev, data, n * bs, blk * bs);
 }
 
 static struct xw_commit_opts commit_opts(struct xw_edit *e)
@@ -552,7 +507,6 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 	e->unrecorded = false;
 	xw_freemap_free(e->map); /* it describes the old state */
 	e->map = NULL;
-	xw_edit_set_free(e, NULL, NULL);
 	e->room.claims = NULL;
 	if (e->undo_file) /* the undo file exists now */
 		xw_edit_hold_all(e);

@@ -8,8 +8,6 @@
  *        xw_dev_pwrite(xw_edit_dev(e), ...)              blocks that are free in the old state are
  *                                                        written to the image at once (shadow
  *                                                        writes); live ones are held in memory
- *        xw_edit_shadow(e, blk, n, data)                 a shadow write that is never held in
- *                                                        memory: fails if a block was not free
  *        rc = xw_edit_commit(e, &info);                  commit all held blocks atomically
  *        xw_edit_end(e);                                 without a commit: the image is unchanged
  *
@@ -96,11 +94,6 @@ struct xw_dev *xw_edit_dev(const struct xw_edit *e); /* owned by the edit; must 
 const struct xw_recover_info *xw_edit_recovered(const struct xw_edit *e);
 
 /*
- * Source of the free blocks of the old state: by default xw_freemap_ask() on the bitmaps of the
- * image, unless set here before the first write. A checker uses its claims.
- */
-void xw_edit_set_free(struct xw_edit *e, xw_overlay_free_fn *fn, void *arg);
-/*
  * Set which filesystem blocks a checker considers free in the old and in the new state, for the
  * next commit only: a redo record may be written there, if the bitmaps of both states agree; alone:
  * even if they do not, as a last resort. By default only the bitmaps decide, if the filesystem was
@@ -128,16 +121,9 @@ void xw_edit_keep_log(struct xw_edit *e);
 void xw_edit_yield(struct xw_edit *e);
 
 /*
- * Write n blocks of data from blk on directly to the image. XW_ERR_INTERNAL, and nothing is
- * written: a block was in use in the old state, or is already held in memory.
- */
-int xw_edit_shadow(struct xw_edit *e, xw_blk blk, uint64_t n, const void *data);
-
-/*
  * As xw_commit(). XW_ERR_BUSY: the image was changed by another process, or is mounted. On success
- * the edit continues from the new state, and uses the bitmaps of the image even if the caller had
- * set another source of free blocks. After a failure the edit can only be ended: the next tool that
- * opens the image determines its state, and the message says so if it matters.
+ * the edit continues from the new state. After a failure the edit can only be ended: the next tool
+ * that opens the image determines its state, and the message says so if it matters.
  */
 int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info);
 /*

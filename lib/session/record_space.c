@@ -276,7 +276,8 @@ static int find_metadata(struct search *s)
 	return rc;
 }
 
-int xw_record_space_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out)
+/* An xw_inside_room_fn; arg is a struct xw_record_space. */
+static int find_space(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out)
 {
 	const struct xw_record_space *room = arg;
 	struct xw_diag diag = {0}; /* damage of the new state is no failure of this search */
@@ -336,11 +337,11 @@ int xw_record_places_open(struct xw_record_places *p, const struct xw_record_spa
 	p->room = p->alone = *room;
 	p->room.alone = false;
 	if ((opts->trusted || room->claims) && !(opts->undo && (opts->at_end || opts->undo_old)))
-		rc = xw_inside_new(base, bs, xw_record_space_find, &p->room, diag, &p->stores[0]);
+		rc = xw_inside_new(base, bs, find_space, &p->room, diag, &p->stores[0]);
 	if (!rc && opts->at_end)
 		rc = xw_inside_new(base, bs, NULL, NULL, diag, &p->stores[1]);
 	if (!rc && room->claims && room->alone && !opts->undo)
-		rc = xw_inside_new(base, bs, xw_record_space_find, &p->alone, diag, &p->stores[2]);
+		rc = xw_inside_new(base, bs, find_space, &p->alone, diag, &p->stores[2]);
 	return rc;
 }
 

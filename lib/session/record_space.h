@@ -31,9 +31,6 @@ struct xw_record_space {
 	bool alone; /* the checker alone decides, ignoring the bitmaps of both states */
 };
 
-/* An xw_inside_room_fn; arg is a struct xw_record_space. */
-int xw_record_space_find(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out);
-
 /*
  * May the bitmaps of the filesystem with this superblock be trusted without a check? Not if it was
  * not unmounted cleanly, has known errors or a log to be replayed. replayed: the log was just

@@ -15,7 +15,7 @@
 #include "base/auto.h"
 #include "update/update_internal.h"
 
-static int give_back(struct xw_update *u)
+static int release_freed(struct xw_update *u)
 {
 	for (size_t i = 0; i < u->freed.n; i++) {
 		const struct xw_run *r = &u->freed.v[i];
@@ -142,10 +142,11 @@ static int write_super(struct xw_update *u)
 	return xw_dev_pwrite(u->img->dev, buf, sizeof(buf), XW_SUPER_OFFSET);
 }
 
-int xw_update_groups(struct xw_update *u)
+/* Write bitmaps, descriptors and superblock. */
+static int write_groups(struct xw_update *u)
 {
 	auto_free uint8_t *buf = malloc(u->img->block_size);
-	int rc = buf ? give_back(u) : xw_fail_nomem(u->diag, "bitmap");
+	int rc = buf ? release_freed(u) : xw_fail_nomem(u->diag, "bitmap");
 
 	for (uint32_t g = 0; g < u->img->groups && !rc; g++)
 		rc = write_group(u, g, buf);
@@ -161,7 +162,7 @@ int xw_update_flush(struct xw_update *u)
 	if (!rc)
 		rc = xw_batch_drain(u->out.batch);
 	if (!rc)
-		rc = xw_update_groups(u);
+		rc = write_groups(u);
 	xw_update_forget(u);
 	xw_image_forget(u->img);
 	return rc;

@@ -105,7 +105,8 @@ bool xw_update_is_metadata(const struct xw_update *u, xw_blk blk, uint64_t n, ui
 	return meta;
 }
 
-int xw_update_mark_metadata(struct xw_update *u, xw_blk blk, bool used)
+/* xw_update_mark_block() for metadata. */
+static int mark_metadata(struct xw_update *u, xw_blk blk, bool used)
 {
 	const struct xw_super *sb = &u->img->sb;
 	const uint64_t at = blk - sb->first_data_block;
@@ -204,7 +205,7 @@ int xw_update_mark_block(struct xw_update *u, xw_blk blk, bool used)
 
 	xw_update_share_forget(u);
 	if (xw_update_is_metadata(u, blk, 1, &some))
-		return xw_update_mark_metadata(u, blk, used);
+		return mark_metadata(u, blk, used);
 	rc = used ? xw_space_claim(u->space, blk, 1) : xw_space_release(u->space, blk, 1);
 	if (rc)
 		return rc == XW_ERR_CORRUPT ? XW_ERR_EXISTS : rc;

@@ -39,8 +39,6 @@ void xw_update_expose(const struct xw_update *u, bool inode, uint32_t group, uin
  * holds.
  */
 bool xw_update_is_metadata(const struct xw_update *u, xw_blk blk, uint64_t n, uint64_t *some);
-/* xw_update_mark_block() for metadata. */
-int xw_update_mark_metadata(struct xw_update *u, xw_blk blk, bool used);
 /* Free records and usage after they were written, or if they never will be. */
 void xw_update_forget(struct xw_update *u);
 /* orphan.c: process orphans as part of the change; called by open.c. */
@@ -55,8 +53,6 @@ int xw_update_write_recs(struct xw_update *u);
 /* The record of ino that this change has collected: img->pending. */
 int xw_update_pending(void *arg, xw_ino ino, uint8_t *raw, bool *found);
 void xw_update_forget_recs(struct xw_update *u);
-/* groups.c: bitmaps, descriptors, superblock. */
-int xw_update_groups(struct xw_update *u);
 /* usage.c: change of an owner's usage. */
 struct xw_usage {
 	uint32_t id;

@@ -129,7 +129,7 @@ START_TEST(split_and_commit)
 	memset(data, 0x5A, sizeof(data));
 	ck_assert_int_eq(xw_dev_pwrite(d, "fresh", 5, spare * BS), 0);
 	on_disk(spare, "fresh", 5, true);
-	ck_assert_int_eq(xw_edit_shadow(e, spare + 5, 2, data), 0);
+	ck_assert_int_eq(xw_dev_pwrite(d, data, sizeof(data), (spare + 5) * BS), 0);
 	on_disk(spare + 6, data, BS, true);
 	ck_assert_int_eq(xw_dev_pwrite(d, "alive", 5, live * BS), 0);
 	on_disk(live, "alive", 5, false);
@@ -168,7 +168,7 @@ START_TEST(abort_leaves_nothing)
 	memset(data, 0x77, 3000 * BS);
 	before = whole(&size);
 	ck_assert_int_eq(stat(path, &st), 0);
-	ck_assert_int_eq(xw_edit_shadow(e, spare, 3000, data), 0);
+	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), data, 3000 * BS, spare * BS), 0);
 	for (int i = 0; i < 50; i++)
 		ck_assert_int_eq(
 			xw_dev_pwrite(xw_edit_dev(e), data, 3, (spare + 3100 + 7 * i) * BS), 0);
@@ -187,54 +187,14 @@ START_TEST(abort_leaves_nothing)
 }
 END_TEST
 
-static uint64_t beyond(void *arg, uint64_t blk, uint64_t n, bool *is_free)
-{
-	const uint64_t from = *(uint64_t *)arg;
-
-	*is_free = blk >= from;
-	return blk >= from ? n : XW_MIN(n, from - blk);
-}
-
-/* A caller's claims take the place of the bitmaps, also behind the end. */
-START_TEST(claims)
+START_TEST(hold_all)
 {
 	struct xw_edit *e = begin(&defaults);
 	const xw_blk spare = find(e, 20, 100);
-	uint64_t from = 40960;
-	size_t size;
 
-	xw_edit_set_free(e, beyond, &from);
-	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), "held", 4, spare * BS), 0);
-	on_disk(spare, "held", 4, false);
-	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), "grown", 5, 41000 * BS), 0);
-	on_disk(41000, "grown", 5, true);
-	xw_edit_end(e);
-	free(whole(&size));
-	ck_assert_uint_eq(size, 40960 * BS);
-
-	e = begin(&defaults);
 	xw_edit_hold_all(e);
 	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), "held", 4, spare * BS), 0);
 	on_disk(spare, "held", 4, false);
-	xw_edit_end(e);
-}
-END_TEST
-
-START_TEST(shadow_refused)
-{
-	struct xw_edit *e = begin(&defaults);
-	const xw_blk spare = find(e, 20, 100), live = LIVE;
-	unsigned char data[3 * BS] = {1};
-
-	ck_assert_int_eq(xw_edit_shadow(e, live, 1, data), XW_ERR_INTERNAL);
-	xw_diag_clear(&diag);
-	ck_assert_int_eq(xw_edit_shadow(e, 40959, 2, data), XW_ERR_INTERNAL);
-	xw_diag_clear(&diag);
-	xw_edit_hold_all(e);
-	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), "held", 4, (spare + 2) * BS), 0);
-	ck_assert_int_eq(xw_edit_shadow(e, spare, 3, data), XW_ERR_INTERNAL);
-	ck_assert_ptr_nonnull(strstr(diag.text, "is held"));
-	on_disk(spare, data, 1, false);
 	xw_edit_end(e);
 }
 END_TEST
@@ -291,7 +251,7 @@ START_TEST(read_only)
 	e = begin(&opts);
 	spare = find(e, 20, 100);
 	memset(data, 3, sizeof(data));
-	ck_assert_int_eq(xw_edit_shadow(e, spare, 1, data), 0);
+	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), data, BS, spare * BS), 0);
 	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), data, BS, 1), 0);
 	ck_assert_int_eq(xw_edit_commit(e, NULL), XW_ERR_STATE);
 	xw_edit_end(e);
@@ -350,7 +310,7 @@ START_TEST(changed_meanwhile)
 	unsigned char data[BS];
 
 	memset(data, 'w', sizeof(data));
-	ck_assert_int_eq(xw_edit_shadow(e, spare, 1, data), 0);
+	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), data, BS, spare * BS), 0);
 	ck_assert_int_eq(xw_dev_pwrite(xw_edit_dev(e), "alive", 5, live * BS), 0);
 	if (_i == 2) { /* from a new state on */
 		ck_assert_int_eq(xw_edit_commit(e, NULL), 0);
@@ -672,8 +632,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, split_and_commit, 0, 3);
 	tcase_add_test(tc, abort_leaves_nothing);
-	tcase_add_test(tc, claims);
-	tcase_add_test(tc, shadow_refused);
+	tcase_add_test(tc, hold_all);
 	tcase_add_test(tc, unrecorded_shadow);
 	tcase_add_test(tc, one_at_a_time);
 	tcase_add_test(tc, read_only);

@@ -534,13 +534,6 @@ START_TEST(directory_and_filesystem)
 	ck_assert_uint_eq(f.rules, 1 << 1);
 	ck_assert_int_eq(f.repair, XW_ITREE_FIX_FLAG);
 	ck_assert_uint_eq(res.nodes, 0);
-
-	env.feature = true;
-	f = (struct findings){.m = &t.m};
-	ck_assert_int_eq(xw_itree_check_journal(&env, true), 0);
-	ck_assert_uint_eq(f.rules, 0);
-	ck_assert_int_eq(xw_itree_check_journal(&env, false), 0);
-	ck_assert_uint_eq(f.rules, 1 << 3);
 	free_tree(&t);
 }
 END_TEST
