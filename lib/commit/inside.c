@@ -235,14 +235,6 @@ static int put_list(struct inside *in)
 	return rc ? rc : xw_dev_flush(in->base);
 }
 
-/* The list is written before the record: it extends the file, and records the former size. */
-static int begin_after_end(struct inside *in)
-{
-	int rc = xw_dev_check_end(in->base, (in->list.v[0] + 1) * in->block_size);
-
-	return rc ? rc : put_list(in);
-}
-
 static int inside_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **out)
 {
 	struct inside *in = inside(s);
@@ -253,8 +245,12 @@ static int inside_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev 
 	rc = in->room ? choose_free(in) : choose_end(in);
 	if (!rc)
 		in->store.number = in->list.v[0] * in->block_size / XW_SUPER_NUMBER_UNIT;
-	if (!rc && !in->room && !s->dry_run)
-		rc = begin_after_end(in);
+	/* After the end, the list is written first: it extends the file, and has the former size. */
+	if (!rc && !in->room && !s->dry_run) {
+		rc = xw_dev_check_end(in->base, (in->list.v[0] + 1) * in->block_size);
+		if (!rc)
+			rc = put_list(in);
+	}
 	return rc ? rc : open_runs(in, out);
 }
 

@@ -94,11 +94,6 @@ static bool find_loop(int fd, const struct statx *st, struct xw_redo_location *o
 	return true;
 }
 
-static bool find_device(int fd, const struct statx *st, struct xw_redo_location *out)
-{
-	return find_loop(fd, st, out) || find_disk(fd, st, out);
-}
-
 void xw_redo_location_of(const char *path, uint64_t offset, struct xw_redo_location *out)
 {
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -107,7 +102,8 @@ void xw_redo_location_of(const char *path, uint64_t offset, struct xw_redo_locat
 
 	*out = (struct xw_redo_location){.offset = offset};
 	known = fd >= 0 && !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &st) &&
-		(S_ISBLK(st.stx_mode) ? find_device(fd, &st, out) : find_file(&st, out)) &&
+		(S_ISBLK(st.stx_mode) ? find_loop(fd, &st, out) || find_disk(fd, &st, out)
+				      : find_file(&st, out)) &&
 		read_boot_id(out->boot);
 	if (!known)
 		*out = (struct xw_redo_location){0};

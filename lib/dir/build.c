@@ -117,14 +117,6 @@ static int shape_levels(const struct xw_dir_format *f, uint64_t leaves, bool itr
 	return 0;
 }
 
-/* An itree needs one slot of dx_root: if index entries fill every slot, there is no itree. */
-static int shape_indexed(const struct xw_dir_format *f, uint64_t leaves, struct xw_dir_shape *out)
-{
-	int rc = f->itree ? shape_levels(f, leaves, true, out) : XW_ERR_LIMIT;
-
-	return rc == XW_ERR_LIMIT ? shape_levels(f, leaves, false, out) : rc;
-}
-
 static int hash_entries(const struct xw_dir_format *f, struct xw_dir_entry *entries, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -140,7 +132,7 @@ static int hash_entries(const struct xw_dir_format *f, struct xw_dir_entry *entr
 int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, size_t n,
 		 uint32_t min_blocks, struct xw_dir_shape *out)
 {
-	uint64_t linear;
+	uint64_t linear, leaves;
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
@@ -155,7 +147,11 @@ int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, si
 	if (rc)
 		return rc;
 	xw_dir_sort(entries, n);
-	rc = shape_indexed(f, leaf_count(f, entries, n, 0), out);
+	leaves = leaf_count(f, entries, n, 0);
+	rc = f->itree ? shape_levels(f, leaves, true, out) : XW_ERR_LIMIT;
+	/* An itree needs one slot of dx_root: if index entries fill every slot, there is no itree. */
+	if (rc == XW_ERR_LIMIT)
+		rc = shape_levels(f, leaves, false, out);
 	/* Every leaf of an index must be referenced, so leaves cannot be added up to min_blocks. */
 	if (rc != XW_ERR_LIMIT && (rc || out->blocks >= min_blocks))
 		return rc;

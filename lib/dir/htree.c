@@ -85,11 +85,6 @@ static int enter_node(struct xw_dir *d, uint32_t lblk, struct frame *f)
 	return 0;
 }
 
-static unsigned choose(const struct frame *f, uint32_t hash)
-{
-	return xw_dx_entry_find(f->buf->data, f->off, f->count, hash);
-}
-
 static int enter_leaf(struct xw_dir *d, struct path *p)
 {
 	p->lblk = entry_at(&p->f[p->n - 1], p->f[p->n - 1].at).lblk;
@@ -101,7 +96,7 @@ static int probe(struct xw_dir *d, uint32_t hash, struct path *p)
 	int rc = enter_root(d, p);
 
 	for (unsigned i = 0; !rc && i < p->n; i++) {
-		p->f[i].at = choose(&p->f[i], hash);
+		p->f[i].at = xw_dx_entry_find(p->f[i].buf->data, p->f[i].off, p->f[i].count, hash);
 		if (i + 1 < p->n)
 			rc = enter_node(d, entry_at(&p->f[i], p->f[i].at).lblk, &p->f[i + 1]);
 	}

@@ -185,21 +185,6 @@ static int on_finding(struct walk *w, const struct xw_walk_itree_item *f)
 
 /* ---- leaves ---- */
 
-static int entry_hash(struct walk *w, const struct xw_itree_entry *e, struct xw_dx_hash *out)
-{
-	if (w->folded)
-		return w->env->fold_hash(w->env->arg, e->name, e->name_len, out);
-	return xw_dx_hash(w->hash_version, w->env->hash_seed, e->name, e->name_len, out);
-}
-
-static void keep_last(struct walk *w, const struct xw_itree_entry *e)
-{
-	w->last = *e;
-	memcpy(w->last_name, e->name, e->name_len);
-	w->last.name = w->last_name;
-	w->has_last = true;
-}
-
 /*
  * The walk has checked the order inside the leaf (node_check); rules 14 and 15 are checked here for
  * the order across its start.
@@ -223,7 +208,9 @@ static int walk_leaf(struct walk *w, xw_blk blk, const struct xw_itree_hdr *h, c
 		if (!i && w->has_last && xw_itree_entry_cmp(&w->last, &e) >= 0)
 			rc = bad_node(w, 11, blk, 0, i, "entries do not ascend from leaf to leaf");
 		if (!rc && w->hash && !hash_said) {
-			rc = entry_hash(w, &e, &hash);
+			rc = w->folded ? w->env->fold_hash(w->env->arg, e.name, e.name_len, &hash)
+				       : xw_dx_hash(w->hash_version, w->env->hash_seed, e.name,
+						    e.name_len, &hash);
 			if (!rc && hash.major != e.key.hash) {
 				hash_said = true;
 				rc = bad_node(w, 14, blk, 0, i, "hash mismatch of a name");
@@ -231,8 +218,12 @@ static int walk_leaf(struct walk *w, xw_blk blk, const struct xw_itree_hdr *h, c
 		}
 		xw_itree_sum_add(&w->res->sum, e.key.ino, e.ftype, e.name, e.name_len);
 	}
-	if (h->count)
-		keep_last(w, &e);
+	if (h->count) {
+		w->last = e;
+		memcpy(w->last_name, e.name, e.name_len);
+		w->last.name = w->last_name;
+		w->has_last = true;
+	}
 	w->res->leaves++;
 	w->res->entries += h->count;
 	return rc;

@@ -71,17 +71,6 @@ static int cmp_at(const struct xw_itree_step *s, uint32_t off, const struct xw_i
 	return xw_itree_entry_cmp(&here, e);
 }
 
-/*
- * Leaf entries have variable length, so a search walks them one by one. Marks shorten the walk:
- * they hold the offset and inode of some entries, in ascending order, recorded during a walk.
- * Returns the minimum distance between two marks in bytes, when they are set. Deletions may bring
- * them closer; after too many insertions the following marks are reset.
- */
-static uint32_t mark_distance(const struct xw_itree *t)
-{
-	return xw_itree_bs(t) / XW_DBUF_MARKS;
-}
-
 /* Number of marks before the first entry of ino: tells where to start. */
 static unsigned marks_below(const struct xw_dbuf *b, xw_ino ino)
 {
@@ -92,10 +81,17 @@ static unsigned marks_below(const struct xw_dbuf *b, xw_ino ino)
 	return n;
 }
 
-/* Byte offset of the first entry whose inode is not below ino; without one, of the end. */
+/*
+ * Byte offset of the first entry whose inode is not below ino; without one, of the end.
+ *
+ * Leaf entries have variable length, so a search walks them one by one. Marks shorten the walk:
+ * they hold the offset and inode of some entries, in ascending order, recorded during a walk at
+ * least `every` bytes apart. Deletions may bring them closer; after too many insertions the
+ * following marks are reset.
+ */
 static uint32_t first_of(struct xw_itree *t, const struct xw_itree_step *s, xw_ino ino)
 {
-	const uint32_t every = mark_distance(t), end = s->h.used + s->dead;
+	const uint32_t every = xw_itree_bs(t) / XW_DBUF_MARKS, end = s->h.used + s->dead;
 	const uint8_t *area = xw_itree_area(s);
 	struct xw_dbuf *b = s->buf;
 	unsigned n = marks_below(b, ino);

@@ -322,12 +322,6 @@ int xw_itree_fast(struct xw_itree *t, const struct xw_itree_entry *e, int32_t ga
 	return 1;
 }
 
-static int go_right(struct xw_itree_path *p, unsigned level)
-{
-	p->s[level].at++;
-	return descend(p, level, NULL);
-}
-
 int xw_itree_locate(struct xw_itree *t, const struct xw_itree_entry *e, struct xw_itree_path *p,
 		    uint32_t *off, bool *equal)
 {
@@ -342,7 +336,8 @@ int xw_itree_locate(struct xw_itree *t, const struct xw_itree_entry *e, struct x
 		if (*off < (uint32_t)p->s[0].h.used + p->s[0].dead || !has_next(p, &e->key, &level))
 			return 0;
 		right = *p;
-		rc = go_right(&right, level);
+		right.s[level].at++;
+		rc = descend(&right, level, NULL);
 		if (rc)
 			return rc;
 		there = xw_itree_find_in_leaf(t, &right.s[0], e, equal);

@@ -82,11 +82,6 @@ static int collapse(struct xw_itree_path *p)
 	return 0;
 }
 
-static bool may_merge(unsigned q1, unsigned q2)
-{
-	return q1 + 1 + q2 + 1 <= 3;
-}
-
 /* Merge children i and i + 1 of path[level + 1] into the left one. *done: it was possible. */
 static int merge(struct xw_itree_path *p, unsigned level, unsigned i, bool *done)
 {
@@ -98,7 +93,8 @@ static int merge(struct xw_itree_path *p, unsigned level, unsigned i, bool *done
 	*done = false;
 	xw_itree_idx_decode(parent->buf->data, i, &l);
 	xw_itree_idx_decode(parent->buf->data, i + 1, &r);
-	if (!may_merge(l.quartile, r.quartile) || l.blk == r.blk)
+	/* Both must fill less than three quarters; quartiles are rounded down. */
+	if (l.quartile + r.quartile > 1 || l.blk == r.blk)
 		return 0;
 	rc = xw_itree_load(t, l.blk, (int)level, &left);
 	if (!rc)

@@ -119,20 +119,15 @@ static int blocks_differ(void *arg, const struct xw_itree_finding *f)
  * A tree can be valid and still incomplete, for example with another node in place of the root. Its
  * unreachable nodes would stay allocated, and be counted in i_blocks, forever.
  */
-static int check_blocks(struct xw_update *u, xw_ino ino)
+static int drop_complete(struct xw_update *u, xw_ino ino, uint64_t *count)
 {
 	struct xw_itree_result res;
 	bool differ = false;
 	int rc = xw_itree_check_inode(u->img, ino, blocks_differ, &differ, &res);
 
-	return rc || !differ ? rc : not_counted(u, ino);
-}
-
-static int drop_one(struct xw_update *u, xw_ino ino, uint64_t *count)
-{
-	const int rc = check_blocks(u, ino);
-
-	return rc ? rc : drop_tree(u, ino, count);
+	if (rc)
+		return rc;
+	return differ ? not_counted(u, ino) : drop_tree(u, ino, count);
 }
 
 static int each_directory(struct xw_update *u, bool build, uint64_t *count)
@@ -151,7 +146,8 @@ static int each_directory(struct xw_update *u, bool build, uint64_t *count)
 		    (in.mode & XW_S_IFMT) != XW_S_IFDIR)
 			continue;
 		if (!build && in.flags & XW_FL_ITREE)
-			rc = may_have_one(u, &in) ? drop_one(u, ino, count) : clear_flag(u, ino);
+			rc = may_have_one(u, &in) ? drop_complete(u, ino, count)
+						  : clear_flag(u, ino);
 		if (build && in.flags & XW_FL_ITREE)
 			rc = drop_stale(u, ino, &in);
 		if (build && !rc && may_have_one(u, &in))

@@ -57,12 +57,6 @@ static struct gap find_gap(const uint8_t *area, size_t size)
 	return g;
 }
 
-static int64_t value_room(const struct gap *g)
-{
-	return (int64_t)g->values - (int64_t)g->entries_end -
-	       (int64_t)xw_xattr_entry_len(NAME_LEN) - 4;
-}
-
 int64_t xw_inline_room(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	const uint32_t extra = XW_MIN(enc->inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
@@ -77,7 +71,8 @@ int64_t xw_inline_room(const struct xw_encoder *enc, const struct xw_binode *n)
 	if (n->xattrs && n->xattrs->ibody_len)
 		memcpy(area, n->xattrs->ibody, n->xattrs->ibody_len);
 	g = find_gap(area, size);
-	room = value_room(&g);
+	room = (int64_t)g.values - (int64_t)g.entries_end - (int64_t)xw_xattr_entry_len(NAME_LEN) -
+	       4;
 	return room < 0 ? -1 : (int64_t)IN_BLOCK + (room & ~INT64_C(3));
 }
 

@@ -187,15 +187,6 @@ static int finish_map(struct xw_fast *f, const struct xw_fast_inode *i, const st
 	return rc;
 }
 
-/* Contents that moved from the inode to blocks leave an entry in the xattrs. */
-static int finish_inline(struct xw_fast *f, const struct xw_fast_inode *i,
-			 const struct xw_inode *old, struct xw_inode *in, uint8_t *raw)
-{
-	if (!(old->flags & XW_FL_INLINE_DATA) || in->flags & XW_FL_INLINE_DATA)
-		return 0;
-	return xw_update_drop_inline(f->u, i->ino, in, raw);
-}
-
 static int finish_file(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_inode *in,
 		       uint8_t *raw)
 {
@@ -214,7 +205,9 @@ static int finish_file(struct xw_fast *f, const struct xw_fast_inode *i, struct 
 	if (in->file_acl != old.file_acl)
 		return xw_fast_bad(f, i->ino, "has attributes that its fast commit does not have");
 	in->dtime = old.dtime; /* its link in the orphan list, if it is an orphan */
-	rc = finish_inline(f, i, &old, in, raw);
+	/* Contents that moved from the inode to blocks leave an entry in the xattrs. */
+	if (old.flags & XW_FL_INLINE_DATA && !(in->flags & XW_FL_INLINE_DATA))
+		rc = xw_update_drop_inline(f->u, i->ino, in, raw);
 	if (rc)
 		return rc;
 	if (xw_inode_has_map(in)) {

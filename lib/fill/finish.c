@@ -42,14 +42,6 @@ int xw_build_close(struct xw_builder *b)
 
 /* ---- sweep ---- */
 
-static int write_journal(struct xw_builder *b)
-{
-	const uint64_t fast = xw_geo_fast_commit_blocks(&b->geo, b->params, b->geo.blocks);
-
-	return xw_journal_write(&b->place, &b->journal, (uint32_t)fast,
-				!xw_build_on_zeros(b) && b->params->lazy_journal_init != 1);
-}
-
 static int write_item(struct xw_builder *b, const struct xw_item *it)
 {
 	switch (it->kind) {
@@ -60,7 +52,10 @@ static int write_item(struct xw_builder *b, const struct xw_item *it)
 	case XW_ITEM_ITABLE:
 		return xw_itable_write(b, (uint32_t)it->ref);
 	case XW_ITEM_JOURNAL:
-		return write_journal(b);
+		return xw_journal_write(
+			&b->place, &b->journal,
+			(uint32_t)xw_geo_fast_commit_blocks(&b->geo, b->params, b->geo.blocks),
+			!xw_build_on_zeros(b) && b->params->lazy_journal_init != 1);
 	case XW_ITEM_QUOTA:
 		return xw_quota_write(&b->place, (enum xw_quota_type)it->ref,
 				      &b->hidden.quota[it->ref]);

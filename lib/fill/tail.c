@@ -28,11 +28,6 @@ static uint32_t next_change(const uint8_t *was, const uint8_t *is, uint32_t i, u
 	return XW_MIN(i, n);
 }
 
-static int change(struct xw_space *s, bool claim, xw_blk start, uint64_t len)
-{
-	return claim ? xw_space_claim(s, start, len) : xw_space_release(s, start, len);
-}
-
 /*
  * Release and claim the difference between the two geometries of one group. was, is: buffers for a
  * bitmap each.
@@ -50,6 +45,8 @@ static int update_group(struct xw_builder *b, const struct xw_geo *old, uint32_t
 	xw_geo_group_bitmap(old, group, was);
 	xw_geo_group_bitmap(&b->geo, group, is);
 	for (from = 0; !rc; from = to) {
+		xw_blk start;
+		uint64_t len;
 		bool claim;
 
 		from = next_change(was, is, from, end);
@@ -59,8 +56,10 @@ static int update_group(struct xw_builder *b, const struct xw_geo *old, uint32_t
 		for (to = from + 1; to < end && bit(was, to) != claim; to++)
 			if (bit(is, to) != claim)
 				break;
-		rc = change(b->place.space, claim, p.start + ((xw_blk)from << bits),
-			    (uint64_t)(to - from) << bits);
+		start = p.start + ((xw_blk)from << bits);
+		len = (uint64_t)(to - from) << bits;
+		rc = claim ? xw_space_claim(b->place.space, start, len)
+			   : xw_space_release(b->place.space, start, len);
 	}
 	return rc;
 }

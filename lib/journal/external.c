@@ -39,15 +39,6 @@ static int check_super(struct xw_log *log, const struct xw_super *fs, struct xw_
 	return 0;
 }
 
-static int check_users(struct xw_log *log, const struct xw_super *fs)
-{
-	if (log->jsb.nr_users > 1)
-		return refuse(log, "several filesystems share this journal, which is unsupported");
-	if (!log->jsb.nr_users || memcmp(log->jsb.users, fs->uuid, sizeof(fs->uuid)) != 0)
-		return refuse(log, "this journal does not list the filesystem as its user");
-	return 0;
-}
-
 int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct xw_diag *diag,
 			 struct xw_log **out)
 {
@@ -65,8 +56,11 @@ int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct x
 		rc = xw_log_add_run(log, 1, sb.blocks_count - 1, 1);
 	if (!rc)
 		rc = xw_log_load(log, sb.blocks_count);
-	if (!rc)
-		rc = check_users(log, fs);
+	if (!rc && log->jsb.nr_users > 1)
+		rc = refuse(log, "several filesystems share this journal, which is unsupported");
+	else if (!rc &&
+		 (!log->jsb.nr_users || memcmp(log->jsb.users, fs->uuid, sizeof(fs->uuid)) != 0))
+		rc = refuse(log, "this journal does not list the filesystem as its user");
 	if (rc)
 		xw_log_close(log);
 	else

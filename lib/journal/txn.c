@@ -103,14 +103,6 @@ static int put_revokes(struct writer *w, const struct xw_txn *t)
 	return rc;
 }
 
-static int put_commit(struct writer *w, const struct xw_txn *t)
-{
-	const struct xw_jcommit commit = {.sec = t->sec, .nsec = t->nsec, .csum = w->crc};
-
-	xw_jcommit_encode(&w->log->fmt, w->sequence, &commit, w->blk);
-	return put_block(w, w->blk);
-}
-
 int xw_txn_put(struct xw_log *log, uint32_t *at, uint32_t sequence, const struct xw_txn *t)
 {
 	const uint32_t cap = xw_jdesc_capacity(&log->fmt);
@@ -134,8 +126,12 @@ int xw_txn_put(struct xw_log *log, uint32_t *at, uint32_t sequence, const struct
 		rc = put_group(&w, i, (uint32_t)XW_MIN(t->src.n - i, cap));
 	if (!rc)
 		rc = put_revokes(&w, t);
-	if (!rc && !t->uncommitted)
-		rc = put_commit(&w, t);
+	if (!rc && !t->uncommitted) {
+		xw_jcommit_encode(
+			&log->fmt, sequence,
+			&(struct xw_jcommit){.sec = t->sec, .nsec = t->nsec, .csum = w.crc}, blk);
+		rc = put_block(&w, blk);
+	}
 	if (!rc)
 		rc = xw_batch_drain(w.batch);
 	xw_batch_free(w.batch);

@@ -275,15 +275,6 @@ static int commit_recovery(struct xw_edit *e)
 	return rc;
 }
 
-static unsigned recover_flags(const struct xw_edit_opts *opts)
-{
-	unsigned flags = opts->recover;
-
-	if (!opts->keep_log)
-		flags |= XW_RECOVER_JOURNAL;
-	return opts->recover ? flags : flags | XW_RECOVER_UNSETTLED;
-}
-
 static void release_hold(struct xw_edit *e)
 {
 	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_RELEASE);
@@ -346,7 +337,10 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	if (!rc && !opts->in_use_too && !rdonly)
 		rc = check_others(base, opts, diag, idle);
 	if (!rc)
-		rc = xw_recover_dev(&base, store, recover_flags(opts), diag, &e->recovered);
+		rc = xw_recover_dev(&base, store,
+				    opts->recover | (opts->keep_log ? 0 : XW_RECOVER_JOURNAL) |
+					    (opts->recover ? 0 : XW_RECOVER_UNSETTLED),
+				    diag, &e->recovered);
 	if (!rc) {
 		e->base_size = base->size;
 		rc = xw_overlay_open(base, block_size_of(base, opts), diag, &e->dev);

@@ -83,21 +83,6 @@ static int clear_recover(struct xw_dev *dev, const struct xw_journal_info *info,
 }
 
 /*
- * The transactions of the log are in place, but its fast commits are still needed: move the start
- * of the log to its end.
- */
-static int skip_transactions(struct xw_image *img, struct xw_log *log, const struct xw_replay *r)
-{
-	int rc = 0;
-
-	if (r->transactions)
-		rc = xw_log_set_start(log, r->end_at, r->end_sequence);
-	if (!rc && r->transactions)
-		rc = xw_dev_flush(img->dev);
-	return rc;
-}
-
-/*
  * Apply the replay, writing the superblock last: the old one has RECOVER set, and if the journal
  * inode is damaged, it has the only map of the log, which the copy in the log may lack.
  */
@@ -126,9 +111,15 @@ static int replay(struct xw_image *img, struct xw_log *log, const struct xw_repl
 
 	if (!rc && r->blocks.n)
 		rc = xw_dev_flush(img->dev);
-	if (!rc && r->fast_blocks && info->unsettled)
-		return skip_transactions(img, log, r);
-	if (!rc && (log->jsb.start || log->jsb.err)) {
+	if (rc)
+		return rc;
+	/* The fast commits are still needed: move the start of the log to the end of transactions. */
+	if (r->fast_blocks && info->unsettled) {
+		if (r->transactions)
+			rc = xw_log_set_start(log, r->end_at, r->end_sequence);
+		return rc || !r->transactions ? rc : xw_dev_flush(img->dev);
+	}
+	if (log->jsb.start || log->jsb.err) {
 		log->jsb.err = 0;
 		rc = xw_replay_finish(log, r);
 		if (!rc)
@@ -293,7 +284,7 @@ int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag)
 
 	if (!rc)
 		rc = xw_log_open_image(img, &log);
-	if (!rc && (log->jsb.start || log->jsb.err)) {
+	if (log->jsb.start || log->jsb.err) {
 		log->jsb.err = 0;
 		rc = xw_log_set_start(log, 0, log->jsb.sequence + 1);
 	}

@@ -152,11 +152,6 @@ static int add_old(struct search *s, xw_blk blk, uint64_t n)
 	return 0;
 }
 
-static bool is_used(const struct search *s, uint64_t bit)
-{
-	return !s->room->alone && s->bits[bit / 8] >> (bit % 8) & 1;
-}
-
 static int search_group(struct search *s, uint64_t group)
 {
 	const unsigned shift = xw_image_cluster_bits(s->img);
@@ -174,7 +169,8 @@ static int search_group(struct search *s, uint64_t group)
 		(void)xw_image_block_bitmap(s->img, s->sys, group, s->bits);
 	s->in_group.n = 0;
 	for (from = 0; from < clusters && !rc; from = to + 1) {
-		for (to = from; to < clusters && !is_used(s, to);)
+		for (to = from;
+		     to < clusters && (s->room->alone || !(s->bits[to / 8] >> (to % 8) & 1));)
 			to++;
 		if (to > from)
 			rc = add_old(s, first + (from << shift),

@@ -134,16 +134,6 @@ struct table {
 	size_t next, end; /* the group's records in u->recs */
 };
 
-/* Encode the record with its checksum. */
-static int seal(struct xw_update *u, const struct xw_update_rec *rec, uint8_t *out)
-{
-	const int rc = encode(u, rec, out);
-
-	if (!rc)
-		xw_inode_set_csum(out, &u->img->sb, u->img->csum_seed, rec->ino);
-	return rc;
-}
-
 /* Write block k of the table, with its changed records. */
 static int write_block(struct table *t, uint32_t k, uint8_t *buf)
 {
@@ -159,8 +149,11 @@ static int write_block(struct table *t, uint32_t k, uint8_t *buf)
 				   (size_t)XW_MIN(per, t->was_used - first) * size);
 	while (!rc && t->next < t->end && u->recs.v[t->next].ino - base < first + per) {
 		const struct xw_update_rec *rec = &u->recs.v[t->next++];
+		uint8_t *out = buf + (size_t)(rec->ino - base - first) * size;
 
-		rc = seal(u, rec, buf + (size_t)(rec->ino - base - first) * size);
+		rc = encode(u, rec, out);
+		if (!rc)
+			xw_inode_set_csum(out, &u->img->sb, u->img->csum_seed, rec->ino);
 	}
 	return rc ? rc : xw_out_write(&u->out, (t->start + k) * bs, buf, bs);
 }
