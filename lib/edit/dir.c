@@ -164,7 +164,7 @@ static int put_map(struct xw_update_dir *ud)
 {
 	const uint64_t end = ud->in.size / ud->u->img->block_size;
 	const uint64_t freed = ud->u->stats.freed_blocks;
-	struct xw_update_map m = {0};
+	auto_update_map struct xw_update_map m = {0};
 	int64_t gain = 0;
 	int rc;
 
@@ -181,7 +181,6 @@ static int put_map(struct xw_update_dir *ud)
 	if (!rc)
 		rc = xw_update_map_put(ud->u, ud->ino, &ud->in, &m, &gain);
 	ud->blocks += gain;
-	xw_update_map_end(&m);
 	return rc;
 }
 

@@ -30,6 +30,7 @@ int xw_update_dir_begin(struct xw_update *u, xw_ino ino, struct xw_update_dir *u
 /* Write blocks and record; the caller sets the times in ud->in. */
 int xw_update_dir_put(struct xw_update_dir *ud);
 void xw_update_dir_end(struct xw_update_dir *ud);
+#define auto_update_dir __attribute__((cleanup(xw_update_dir_end)))
 
 /*
  * Rewrite a directory, ignoring the contents of its blocks: the entries (without "." and "..",

@@ -51,17 +51,14 @@ static int not_counted(struct xw_update *u, xw_ino ino)
 
 static int drop_tree(struct xw_update *u, xw_ino ino, uint64_t *count)
 {
-	struct xw_update_dir ud;
+	auto_update_dir struct xw_update_dir ud;
 	int rc = xw_update_dir_begin(u, ino, &ud);
 
 	if (!rc && ud.d.now.itree) {
 		rc = xw_dir_itree_drop(&ud.d);
 		++*count;
 	}
-	if (!rc)
-		rc = xw_update_dir_put(&ud);
-	xw_update_dir_end(&ud);
-	return rc;
+	return rc ? rc : xw_update_dir_put(&ud);
 }
 
 enum { RULE_FLAG = 1, RULE_COUNT = 9, RULE_ENTRIES = 15 };
@@ -93,20 +90,16 @@ static int drop_stale(struct xw_update *u, xw_ino ino, const struct xw_inode *in
 
 static int build_one(struct xw_update *u, xw_ino ino, uint64_t *count)
 {
-	struct xw_update_dir ud;
+	auto_update_dir struct xw_update_dir ud;
 	int rc = xw_update_dir_begin(u, ino, &ud);
 
-	if (!rc && may_have_one(u, &ud.in)) {
-		rc = xw_dir_itree_build(&ud.d);
-		if (!rc) {
-			++*count;
-			rc = xw_update_dir_put(&ud);
-		} else if (rc == XW_ERR_LIMIT) {
-			rc = 0;
-		}
-	}
-	xw_update_dir_end(&ud);
-	return rc;
+	if (rc || !may_have_one(u, &ud.in))
+		return rc;
+	rc = xw_dir_itree_build(&ud.d);
+	if (rc)
+		return rc == XW_ERR_LIMIT ? 0 : rc;
+	++*count;
+	return xw_update_dir_put(&ud);
 }
 
 static int blocks_differ(void *arg, const struct xw_itree_finding *f)

@@ -58,6 +58,7 @@ static void end(struct edit *e)
 	xw_update_map_end(&e->m);
 	free(e->raw);
 }
+#define auto_edit __attribute__((cleanup(end)))
 
 static int finish(struct xw_update *u, xw_ino ino, struct edit *e)
 {
@@ -68,15 +69,12 @@ static int finish(struct xw_update *u, xw_ino ino, struct edit *e)
 
 int xw_update_punch(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk last)
 {
-	struct edit e;
+	auto_edit struct edit e;
 	int rc = begin(u, ino, &e);
 
 	if (!rc)
 		rc = xw_update_map_punch(u, &e.m, first, last);
-	if (!rc)
-		rc = finish(u, ino, &e);
-	end(&e);
-	return rc;
+	return rc ? rc : finish(u, ino, &e);
 }
 
 /* ---- fallocate ---- */
@@ -187,8 +185,8 @@ int xw_update_fallocate(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk 
 	const uint64_t most =
 		uses_extents(u) ? UINT32_MAX : xw_indirect_max_lblk(u->img->block_size);
 	const uint64_t stop = XW_MIN((uint64_t)last + 1, most);
-	struct xw_update_map more = {0};
-	struct edit e;
+	auto_update_map struct xw_update_map more = {0};
+	auto_edit struct edit e;
 	struct filler f = {.u = u, .was = &e.m, .m = &more, .up_to = up_to};
 	uint64_t at = first;
 	int rc = begin(u, ino, &e);
@@ -210,13 +208,10 @@ int xw_update_fallocate(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk 
 		rc = fill_hole(&f, at, stop);
 	if (!rc)
 		rc = xw_update_contents_done(u);
-	if (!rc) {
-		xw_update_map_move(&e.m, &more);
-		rc = finish(u, ino, &e);
-	}
-	xw_update_map_end(&more);
-	end(&e);
-	return rc;
+	if (rc)
+		return rc;
+	xw_update_map_move(&e.m, &more);
+	return finish(u, ino, &e);
 }
 
 /* ---- one block ---- */
@@ -296,11 +291,8 @@ static int set_block(struct xw_update *u, xw_ino ino, struct edit *e, xw_lblk lb
 
 int xw_update_map_block(struct xw_update *u, xw_ino ino, xw_lblk lblk, xw_blk *pblk)
 {
-	struct edit e;
+	auto_edit struct edit e;
 	int rc = begin(u, ino, &e);
 
-	if (!rc)
-		rc = set_block(u, ino, &e, lblk, pblk);
-	end(&e);
-	return rc;
+	return rc ? rc : set_block(u, ino, &e, lblk, pblk);
 }

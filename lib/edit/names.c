@@ -30,23 +30,14 @@ static int begin(struct xw_update *u, xw_ino dir, struct xw_update_dir *ud)
 {
 	int rc = xw_update_uninline(u, dir);
 
-	*ud = (struct xw_update_dir){.u = u};
 	xw_image_forget(u->img); /* blocks may have been written since the image cached them */
 	return rc ? rc : xw_update_dir_begin(u, dir, ud);
-}
-
-static int finish(struct xw_update_dir *ud, int rc)
-{
-	if (!rc)
-		rc = xw_update_dir_put(ud);
-	xw_update_dir_end(ud);
-	return rc;
 }
 
 int xw_update_link(struct xw_update *u, xw_ino dir, const char *name, size_t len, xw_ino ino,
 		   uint8_t ftype)
 {
-	struct xw_update_dir ud;
+	auto_update_dir struct xw_update_dir ud = {.u = u};
 	int rc;
 
 	if (!len || len > XW_NAME_MAX || memchr(name, '/', len))
@@ -58,19 +49,19 @@ int xw_update_link(struct xw_update *u, xw_ino dir, const char *name, size_t len
 		rc = xw_dir_insert(&ud.d, name, len, ino, ftype);
 	if (rc == XW_ERR_EXISTS)
 		fail_name(u, rc, name, len, "already exists");
-	return finish(&ud, rc);
+	return rc ? rc : xw_update_dir_put(&ud);
 }
 
 int xw_update_unlink(struct xw_update *u, xw_ino dir, const char *name, size_t len)
 {
-	struct xw_update_dir ud;
+	auto_update_dir struct xw_update_dir ud = {.u = u};
 	int rc = begin(u, dir, &ud);
 
 	if (!rc)
 		rc = xw_dir_delete(&ud.d, name, len, NULL);
 	if (rc == XW_ERR_NOTFOUND)
 		fail_name(u, rc, name, len, "not found");
-	return finish(&ud, rc);
+	return rc ? rc : xw_update_dir_put(&ud);
 }
 
 int xw_update_check_empty(struct xw_update *u, xw_ino dir)
@@ -97,17 +88,17 @@ int xw_update_check_empty(struct xw_update *u, xw_ino dir)
 
 int xw_update_expand_dir(struct xw_update *u, xw_ino dir)
 {
-	struct xw_update_dir ud;
+	auto_update_dir struct xw_update_dir ud = {.u = u};
 	int rc = begin(u, dir, &ud);
 
 	if (!rc)
 		rc = xw_dir_expand(&ud.d);
-	return finish(&ud, rc);
+	return rc ? rc : xw_update_dir_put(&ud);
 }
 
 int xw_update_build_itree(struct xw_update *u, xw_ino dir)
 {
-	struct xw_update_dir ud;
+	auto_update_dir struct xw_update_dir ud = {.u = u};
 	int rc;
 
 	if (!(u->img->sb.feature_ro_compat & XW_RO_ITREE))
@@ -122,5 +113,5 @@ int xw_update_build_itree(struct xw_update *u, xw_ino dir)
 		rc = xw_dir_itree_build(&ud.d);
 	if (rc == XW_ERR_LIMIT)
 		fail_dir(u, dir, rc, "cannot have an itree: it has no index, or its root is full");
-	return finish(&ud, rc);
+	return rc ? rc : xw_update_dir_put(&ud);
 }

@@ -81,7 +81,7 @@ int xw_fast_make_dir(struct xw_fast *f, const struct xw_fast_inode *i, xw_ino pa
 {
 	struct xw_update *u = f->u;
 	auto_free uint8_t *raw = calloc(1, u->img->inode_size);
-	struct xw_update_map m = {0};
+	auto_update_map struct xw_update_map m = {0};
 	struct xw_inode in;
 	int64_t gain;
 	int rc = raw ? apply(f, i, true, raw, &in) : xw_fail_nomem(u->diag, "inode");
@@ -104,7 +104,6 @@ int xw_fast_make_dir(struct xw_fast *f, const struct xw_fast_inode *i, xw_ino pa
 		rc = set_blocks(f, i->ino, &in, UINT64_C(1) << u->place.enc.cluster_bits);
 	if (!rc)
 		rc = xw_update_charge(u, &in, 1, (int64_t)xw_update_bytes(u, &in));
-	xw_update_map_end(&m);
 	return rc ? rc : xw_update_put(u, i->ino, &in, steal(raw));
 }
 
@@ -156,7 +155,7 @@ static int finish_map(struct xw_fast *f, const struct xw_fast_inode *i, const st
 		      struct xw_inode *in)
 {
 	struct xw_update *u = f->u;
-	struct xw_update_map m = {0};
+	auto_update_map struct xw_update_map m = {0};
 	const uint32_t flags = in->flags;
 	uint64_t other = 0;
 	int rc = 0;
@@ -181,10 +180,7 @@ static int finish_map(struct xw_fast *f, const struct xw_fast_inode *i, const st
 	in->flags &= ~XW_FL_HUGE_FILE;
 	if (!rc)
 		rc = xw_update_map_write(u, i->ino, in, &m);
-	if (!rc)
-		rc = xw_update_charge(u, in, 1, 0);
-	xw_update_map_end(&m);
-	return rc;
+	return rc ? rc : xw_update_charge(u, in, 1, 0);
 }
 
 static int finish_file(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_inode *in,

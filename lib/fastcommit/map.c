@@ -264,7 +264,7 @@ static int lay_over(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_
 	auto_free struct piece *all = malloc((n + 1) * sizeof(*all));
 	auto_free size_t *heap = malloc((n + 1) * sizeof(*heap));
 	struct layers l = {.all = all, .n = n, .heap = heap};
-	struct xw_update_map next = {0};
+	auto_update_map struct xw_update_map next = {0};
 	int rc;
 
 	if (!all || !heap)
@@ -278,7 +278,6 @@ static int lay_over(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_
 	rc = flatten(f, &l, &next);
 	if (!rc)
 		xw_update_map_move(m, &next);
-	xw_update_map_end(&next);
 	return rc;
 }
 

@@ -158,7 +158,7 @@ static int change_name(struct xw_fast *f, const struct xw_fast_field *x, uint8_t
 {
 	const char *name = (const char *)x->bytes;
 	const bool add = x->tag != XW_FAST_UNLINK;
-	struct xw_update_dir ud = {.u = f->u};
+	auto_update_dir struct xw_update_dir ud = {.u = f->u};
 	xw_ino there = 0;
 	int rc = xw_update_uninline(f->u, x->dir);
 
@@ -172,13 +172,11 @@ static int change_name(struct xw_fast *f, const struct xw_fast_field *x, uint8_t
 	if (!rc && add && there && there != x->ino)
 		rc = xw_fast_bad(f, x->dir, "has a name twice");
 	*done = !rc && (add ? !there : there == x->ino);
-	if (*done)
-		rc = add ? xw_dir_insert(&ud.d, name, x->len, x->ino, ftype)
-			 : xw_dir_delete(&ud.d, name, x->len, NULL);
-	if (*done && !rc)
-		rc = xw_update_dir_put(&ud);
-	xw_update_dir_end(&ud);
-	return rc;
+	if (!*done)
+		return rc;
+	rc = add ? xw_dir_insert(&ud.d, name, x->len, x->ino, ftype)
+		 : xw_dir_delete(&ud.d, name, x->len, NULL);
+	return rc ? rc : xw_update_dir_put(&ud);
 }
 
 static uint8_t ftype_of(const struct xw_update *u, uint16_t type)
@@ -208,7 +206,7 @@ static bool good_name(const struct xw_fast_field *x)
 	return !memchr(n, '/', x->len) && !memchr(n, '\0', x->len) && !xw_name_is_dots(n, x->len);
 }
 
-static int take_name(struct xw_fast *f, const struct xw_fast_field *x)
+static int apply_name(struct xw_fast *f, const struct xw_fast_field *x)
 {
 	const bool add = x->tag != XW_FAST_UNLINK;
 	struct xw_fast_inode *i, *dir;
@@ -246,7 +244,7 @@ static int take_name(struct xw_fast *f, const struct xw_fast_field *x)
 
 /* ---- fields ---- */
 
-static int take_field(struct xw_fast *f, const struct xw_fast_field *x)
+static int apply_field(struct xw_fast *f, const struct xw_fast_field *x)
 {
 	struct xw_fast_inode *i;
 	int rc;
@@ -255,7 +253,7 @@ static int take_field(struct xw_fast *f, const struct xw_fast_field *x)
 	case XW_FAST_CREAT:
 	case XW_FAST_LINK:
 	case XW_FAST_UNLINK:
-		return take_name(f, x);
+		return apply_name(f, x);
 	case XW_FAST_INODE:
 		rc = find(f, x->ino, &i);
 		if (!rc) {
@@ -351,7 +349,7 @@ static int carry_out(void *arg, struct xw_dev *dev)
 	if (!rc)
 		rc = xw_fast_claim(&f);
 	if (!rc)
-		rc = each_field(&f, job->blocks, job->n, take_field);
+		rc = each_field(&f, job->blocks, job->n, apply_field);
 	if (!rc)
 		rc = finish(&f);
 	if (!rc)

@@ -208,7 +208,7 @@ static int free_lost(struct xw_update *u, const struct xw_update_map *was,
 
 int xw_update_map_punch(struct xw_update *u, struct xw_update_map *m, uint64_t first, xw_lblk last)
 {
-	struct xw_update_map left = {0};
+	auto_update_map struct xw_update_map left = {0};
 	int rc = 0;
 
 	if (first > last)
@@ -219,7 +219,6 @@ int xw_update_map_punch(struct xw_update *u, struct xw_update_map *m, uint64_t f
 		rc = free_lost(u, m, &left, first, last);
 	if (!rc)
 		xw_update_map_move(m, &left);
-	xw_update_map_end(&left);
 	return rc;
 }
 

@@ -34,6 +34,7 @@ int xw_update_map_punch(struct xw_update *u, struct xw_update_map *m, uint64_t f
 int xw_update_map_write(struct xw_update *u, xw_ino ino, struct xw_inode *in,
 			struct xw_update_map *m);
 void xw_update_map_end(struct xw_update_map *m);
+#define auto_update_map __attribute__((cleanup(xw_update_map_end)))
 
 /* Like xw_update_map_read(), for any directory and without `other`. */
 int xw_update_map_load(struct xw_update *u, xw_ino ino, const struct xw_inode *in,

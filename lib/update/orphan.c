@@ -50,21 +50,18 @@ static int zero_tail(struct xw_update *u, xw_ino ino, const struct xw_update_map
 
 static int cut_to_size(struct xw_update *u, xw_ino ino, struct xw_inode *in)
 {
-	struct xw_update_map m = {0};
-	const bool file = (in->mode & XW_S_IFMT) == XW_S_IFREG && xw_inode_has_map(in);
-	int rc = file ? 0 : bad(u, ino, "is not a file with blocks to release");
+	auto_update_map struct xw_update_map m = {0};
+	int rc;
 
-	if (!rc)
-		rc = xw_update_map_read(u, ino, in, &m);
+	if ((in->mode & XW_S_IFMT) != XW_S_IFREG || !xw_inode_has_map(in))
+		return bad(u, ino, "is not a file with blocks to release");
+	rc = xw_update_map_read(u, ino, in, &m);
 	if (!rc)
 		rc = xw_update_map_punch(u, &m, xw_div_up(in->size, u->img->block_size),
 					 UINT32_MAX);
 	if (!rc)
 		rc = zero_tail(u, ino, &m, in);
-	if (!rc)
-		rc = xw_update_map_write(u, ino, in, &m);
-	xw_update_map_end(&m);
-	return rc;
+	return rc ? rc : xw_update_map_write(u, ino, in, &m);
 }
 
 /* ---- a single orphan; *next: its successor in the list ---- */
