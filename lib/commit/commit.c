@@ -439,6 +439,28 @@ static void drop_reserve(struct xw_change *c)
 	c->base->diag = diag;
 }
 
+/* Commit a collected change that is not empty. */
+static int commit_change(struct xw_change *c, const struct xw_commit_opts *opts,
+			 struct xw_commit_info *info)
+{
+	int rc;
+
+	/* a torn superblock copied from a backup or the journal */
+	if (xw_super_bytes_forget(c->new_super))
+		xw_change_set_super(c, c->new_super);
+	rc = check_new_super(c, opts);
+	if (!rc)
+		rc = check_end(c);
+	if (!rc && !opts->dry_run)
+		rc = xw_change_reserve(c);
+	if (rc)
+		return rc;
+	notify_deciding(opts->watch, true);
+	rc = commit(c, opts, info);
+	notify_deciding(opts->watch, false);
+	return rc;
+}
+
 int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct xw_diag *diag,
 	      struct xw_commit_info *info)
 {
@@ -460,20 +482,8 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	c.guard = opts->dry_run ? NULL : opts->guard;
 	if (!rc)
 		rc = xw_commit_look(&c, XW_COMMIT_NOTHING);
-	/* a torn superblock copied from a backup or the journal */
-	if (!rc && !c.empty && xw_super_bytes_forget(c.new_super))
-		xw_change_set_super(&c, c.new_super);
 	if (!rc && !c.empty)
-		rc = check_new_super(&c, opts);
-	if (!rc && !c.empty)
-		rc = check_end(&c);
-	if (!rc && !c.empty && !opts->dry_run)
-		rc = xw_change_reserve(&c);
-	if (!rc && !c.empty) {
-		notify_deciding(opts->watch, true);
-		rc = commit(&c, opts, info);
-		notify_deciding(opts->watch, false);
-	}
+		rc = commit_change(&c, opts, info);
 	if (!rc)
 		info->undecided = false;
 	else if (!info->undecided && !opts->dry_run && !c.foreign)

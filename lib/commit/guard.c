@@ -69,17 +69,19 @@ int xw_guard_look(const struct xw_guard *g, const char *then)
 	bool same = true;
 	int rc = xw_dev_stamp(g->base, &now);
 
-	if (!rc && now.size != g->base->size)
-		rc = fail(g, "its size was changed", then);
-	if (!rc && !g->in_use_too)
+	if (rc)
+		return rc;
+	if (now.size != g->base->size)
+		return fail(g, "its size was changed", then);
+	if (!g->in_use_too)
 		rc = xw_dev_check_unused(g->base);
 	if (!rc)
 		rc = compare_super(g, !g->mounted, &same);
-	if (!rc && !same)
-		rc = xw_guard_fail(g, then);
-	if (!rc && g->mtime && now.mtime != g->mtime)
-		rc = fail(g, "was written to", then);
-	return rc;
+	if (rc)
+		return rc;
+	if (!same)
+		return xw_guard_fail(g, then);
+	return g->mtime && now.mtime != g->mtime ? fail(g, "was written to", then) : 0;
 }
 
 /* A thread may be writing, so the file may be longer than the device has recorded. */

@@ -554,9 +554,9 @@ int xw_dcache_commit(struct xw_dcache *c)
 			discard(c, b);
 	}
 	for (size_t i = 0; i < c->released.n; i++) {
-		int err = c->io.release(c->io.arg, c->released.v[i]);
+		int one = c->io.release(c->io.arg, c->released.v[i]);
 
-		rc = rc ? rc : err;
+		rc = rc ? rc : one;
 	}
 	c->touched.n = c->allocated.n = c->released.n = 0;
 	c->undo.n = c->undo_bytes.n = 0;

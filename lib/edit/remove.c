@@ -313,18 +313,21 @@ static int drop_links(struct xw_removal *g, xw_ino ino, size_t gone)
 	uint32_t left = 0;
 	int rc = xw_update_get(g->u, ino, &in, &raw);
 
-	if (!rc && dead && gone > 1)
-		rc = bad(g, ino, "has more names than links");
-	if (!rc && !dead && n && !xw_binode_is(n, in.mode & XW_S_IFMT))
-		rc = bad(g, ino, "has another type than its directory entry");
-	else if (!rc && !dead && (in.mode & XW_S_IFMT) == XW_S_IFDIR)
-		rc = bad(g, ino, "is a directory, but its entry says otherwise");
-	if (!rc && !dead)
-		rc = count_links(g, ino, &in, n, gone, &left);
-	if (!rc && n && !dead)
-		rc = drop_links_of_node(g, n, left);
-	if (rc || (n && left))
+	if (rc)
 		return rc;
+	if (dead && gone > 1)
+		return bad(g, ino, "has more names than links");
+	if (!dead) {
+		if (n && !xw_binode_is(n, in.mode & XW_S_IFMT))
+			return bad(g, ino, "has another type than its directory entry");
+		if ((in.mode & XW_S_IFMT) == XW_S_IFDIR)
+			return bad(g, ino, "is a directory, but its entry says otherwise");
+		rc = count_links(g, ino, &in, n, gone, &left);
+		if (!rc && n)
+			rc = drop_links_of_node(g, n, left);
+		if (rc || (n && left))
+			return rc;
+	}
 	if (!left)
 		return free_inode(g, ino, &in, 0, steal(raw));
 	in.links = (uint16_t)left;

@@ -281,14 +281,16 @@ static int change_directory(struct xw_update *u, const struct xw_binode *n, stru
 		rc = count_parts(u, n->ino, in, n->flags & XW_BN_NAMES, &parts);
 	if (!rc && n->flags & XW_BN_NAMES)
 		rc = rebuilt(u, n, in, raw, &parts);
-	if (!rc && n->flags & XW_BN_ATTRS) {
+	if (rc)
+		return rc;
+	if (n->flags & XW_BN_ATTRS) {
 		in->mode = n->mode;
 		in->uid = n->uid;
 		in->gid = n->gid;
 		in->mtime = (struct xw_time){n->mtime, n->mtime_ns};
 		in->atime = (struct xw_time){n->atime, n->atime_ns};
 	}
-	if (!rc && n->flags & XW_BN_XATTRS) {
+	if (n->flags & XW_BN_XATTRS) {
 		rc = new_xattrs(u, n, in, raw, &parts);
 		ea = n->xattrs ? n->xattrs->n_ea : 0;
 	}

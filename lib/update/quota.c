@@ -24,6 +24,12 @@ struct entries {
 	bool below_zero;
 };
 
+static void free_entries(struct entries *l)
+{
+	xw_vec_free(&l->e);
+}
+#define auto_entries __attribute__((cleanup(free_entries)))
+
 static uint64_t sum(struct entries *l, uint64_t have, int64_t delta)
 {
 	if (delta < 0 && have < (uint64_t)-delta) {
@@ -130,7 +136,7 @@ static int rebuild(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
 
 static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 {
-	struct entries l = {.usage = &u->usage[type]};
+	auto_entries struct entries l = {.usage = &u->usage[type]};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	int rc = xw_update_get(u, ino, &in, &raw);
@@ -139,29 +145,26 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 		rc = xw_update_quota_read(u, type, ino, &in, raw, &l.info, add_existing, &l);
 	if (rc == XW_ERR_CORRUPT && u->leave_quota) {
 		xw_diag_clear(u->diag);
-		xw_vec_free(&l.e);
 		return 0;
 	}
-	if (!rc && add_new(&l))
-		rc = xw_fail_nomem(u->diag, "quota entries");
-	if (!rc && l.below_zero && !u->lax)
-		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
-			     "%s: quota file (inode %" PRIu32
-			     ") counts less than the actual usage; run xw-fsck -f",
-			     u->img->dev->name, ino);
-	if (!rc)
-		rc = rebuild(u, type, ino, &l, &in);
-	if (!rc)
-		rc = xw_update_put(u, ino, &in, steal(raw));
-	xw_vec_free(&l.e);
-	return rc;
+	if (rc)
+		return rc;
+	if (add_new(&l))
+		return xw_fail_nomem(u->diag, "quota entries");
+	if (l.below_zero && !u->lax)
+		return xw_fail(u->diag, XW_ERR_CORRUPT,
+			       "%s: quota file (inode %" PRIu32
+			       ") counts less than the actual usage; run xw-fsck -f",
+			       u->img->dev->name, ino);
+	rc = rebuild(u, type, ino, &l, &in);
+	return rc ? rc : xw_update_put(u, ino, &in, steal(raw));
 }
 
 int xw_update_quota_write(struct xw_update *u, enum xw_quota_type type, xw_ino ino,
 			  const struct xw_quota_entry *e, size_t n,
 			  const struct xw_quota_info *info)
 {
-	struct entries l = {.info = *info};
+	auto_entries struct entries l = {.info = *info};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	int rc = xw_update_get(u, ino, &in, &raw);
@@ -171,10 +174,7 @@ int xw_update_quota_write(struct xw_update *u, enum xw_quota_type type, xw_ino i
 			rc = xw_fail_nomem(u->diag, "quota entries");
 	if (!rc)
 		rc = rebuild(u, type, ino, &l, &in);
-	if (!rc)
-		rc = xw_update_put(u, ino, &in, steal(raw));
-	xw_vec_free(&l.e);
-	return rc;
+	return rc ? rc : xw_update_put(u, ino, &in, steal(raw));
 }
 
 static bool changed(const struct xw_table *t)
