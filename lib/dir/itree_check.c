@@ -81,33 +81,27 @@ static int report(struct walk *w, const struct xw_itree_finding *f)
 static int bad_node(struct walk *w, unsigned rule, xw_blk blk, unsigned level, unsigned entry,
 		    const char *what)
 {
-	const struct xw_itree_finding f = {
-		.rule = rule,
-		.repair = XW_ITREE_REBUILD,
-		.blk = blk,
-		.level = level,
-		.entry = entry,
-		.what = what,
-	};
-	int rc = report(w, &f);
+	const int rc = report(w, &(struct xw_itree_finding){.rule = rule,
+							    .repair = XW_ITREE_REBUILD,
+							    .blk = blk,
+							    .level = level,
+							    .entry = entry,
+							    .what = what});
 
-	return rc < 0 ? rc : 0;
+	return XW_MIN(rc, 0);
 }
 
 /* A finding about the directory, not a node. */
 static int bad_dir(struct walk *w, unsigned rule, enum xw_itree_repair repair, uint64_t found,
 		   uint64_t wanted, const char *what)
 {
-	const struct xw_itree_finding f = {
-		.rule = rule,
-		.repair = repair,
-		.found = found,
-		.wanted = wanted,
-		.what = what,
-	};
-	int rc = report(w, &f);
+	const int rc = report(w, &(struct xw_itree_finding){.rule = rule,
+							    .repair = repair,
+							    .found = found,
+							    .wanted = wanted,
+							    .what = what});
 
-	return rc < 0 ? rc : 0;
+	return XW_MIN(rc, 0);
 }
 
 /* ---- blocks ---- */

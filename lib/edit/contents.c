@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "dev/overlay.h"
 #include "edit/edit_internal.h"
 
@@ -135,7 +136,7 @@ static int use_fenced(struct request *t)
 static int alloc_free(struct request *t, xw_blk goal, uint64_t len)
 {
 	const struct xw_alloc_req req = {.goal = goal, .len = len};
-	struct xw_run *runs;
+	auto_free struct xw_run *runs = NULL;
 	size_t n;
 	int rc = xw_space_alloc_all(t->u->space, &req, &runs, &n);
 
@@ -143,7 +144,6 @@ static int alloc_free(struct request *t, xw_blk goal, uint64_t len)
 		return no_space(t->u);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = sort_out(t, &runs[i]);
-	free(runs);
 	return rc;
 }
 

@@ -41,13 +41,6 @@ struct look {
 	struct xw_update_inos dirs, next; /* level by level */
 };
 
-static int by_number(const void *x, const void *y)
-{
-	const xw_ino *a = x, *b = y;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 static int push(struct look *l, xw_ino ino)
 {
 	return xw_vec_push(&l->next.a, ino) ? xw_fail_nomem(l->u->diag, "directories") : 0;
@@ -57,7 +50,7 @@ static int check_entry(struct look *l, const struct xw_dirent *e)
 {
 	if (xw_name_is_dots(e->name, e->name_len))
 		return 0;
-	if (bsearch(&e->ino, l->died->a.v, l->died->a.n, sizeof(e->ino), by_number))
+	if (bsearch(&e->ino, l->died->a.v, l->died->a.n, sizeof(e->ino), xw_update_ino_cmp))
 		return xw_fail(l->u->diag, XW_ERR_CORRUPT,
 			       "%s: inode %" PRIu32 ": has more names than links; run xw-fsck -f",
 			       l->u->img->dev->name, e->ino);
@@ -119,13 +112,13 @@ int xw_update_find_dangling(struct xw_update *u, const struct xw_tree *t, struct
 	if (rc || !g->died.a.n)
 		return rc;
 	l.budget = LOOKS_ALWAYS + g->died.a.n / INODES_A_LOOK;
-	qsort(g->died.a.v, g->died.a.n, sizeof(*g->died.a.v), by_number);
+	xw_update_sort_inos(&g->died);
 	rc = roots(&l, t, g->seen.n);
 	while (!rc && l.budget && l.next.a.n) {
 		xw_vec_free(&l.dirs.a);
 		l.dirs = l.next;
 		l.next = (struct xw_update_inos){0};
-		qsort(l.dirs.a.v, l.dirs.a.n, sizeof(*l.dirs.a.v), by_number);
+		xw_update_sort_inos(&l.dirs);
 		for (size_t i = 0; i < l.dirs.a.n && l.budget && !rc; i++)
 			rc = read_directory(&l, l.dirs.a.v[i]);
 	}

@@ -115,7 +115,7 @@ static int add_blocks(struct rebuild *r, uint64_t have, uint64_t want)
 {
 	const struct xw_alloc_req req = {.goal = xw_update_map_goal(r->u, r->ino, &r->m),
 					 .len = want - have};
-	struct xw_run *runs;
+	auto_free struct xw_run *runs = NULL;
 	size_t n;
 	int rc = xw_space_alloc_all(r->u->space, &req, &runs, &n);
 
@@ -128,7 +128,6 @@ static int add_blocks(struct rebuild *r, uint64_t have, uint64_t want)
 				       (struct xw_map_run){have, len, runs[i].start, false});
 		have += len;
 	}
-	free(runs);
 	return rc;
 }
 

@@ -14,6 +14,9 @@
 int xw_update_alloc_contents(struct xw_update *u, const struct xw_alloc_req *req,
 			     struct xw_run **runs, size_t *n);
 int xw_update_contents_done(struct xw_update *u);
+/* remove.c: compare two inode numbers; sort a list of them. */
+int xw_update_ino_cmp(const void *x, const void *y);
+void xw_update_sort_inos(struct xw_update_inos *list);
 /*
  * reuse_xattrs.c: use existing blocks of the image for blocks of the sharer, and take references to
  * them.

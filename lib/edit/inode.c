@@ -53,7 +53,7 @@ static int place(struct maker *k, uint64_t lblk, const uint8_t *data, uint64_t l
 {
 	const uint32_t bs = k->u->img->block_size;
 	const struct xw_alloc_req req = {.goal = k->goal, .len = len};
-	struct xw_run *runs;
+	auto_free struct xw_run *runs = NULL;
 	size_t n;
 	int rc = xw_update_alloc_contents(k->u, &req, &runs, &n);
 
@@ -67,7 +67,6 @@ static int place(struct maker *k, uint64_t lblk, const uint8_t *data, uint64_t l
 		lblk += runs[i].len;
 		k->goal = runs[i].start + runs[i].len;
 	}
-	free(runs);
 	return rc;
 }
 

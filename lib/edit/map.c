@@ -101,7 +101,7 @@ struct filler {
 static int alloc_zeroed(struct xw_update *u, const struct xw_alloc_req *req, struct xw_run *run)
 {
 	const struct xw_alloc_req part = {.goal = req->goal, .len = XW_MIN(req->len, ZEROS_MAX)};
-	struct xw_run *runs;
+	auto_free struct xw_run *runs = NULL;
 	size_t n;
 	int rc = xw_update_alloc_contents(u, &part, &runs, &n);
 
@@ -109,7 +109,6 @@ static int alloc_zeroed(struct xw_update *u, const struct xw_alloc_req *req, str
 		*run = runs[0];
 	for (size_t i = 1; i < n && !rc; i++)
 		rc = xw_space_release(u->space, runs[i].start, runs[i].len);
-	free(runs);
 	return rc;
 }
 

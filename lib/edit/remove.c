@@ -60,17 +60,17 @@ void xw_removal_free(struct xw_removal *g)
 	xw_table_free(&g->seen);
 }
 
-static int by_number(const void *x, const void *y)
+int xw_update_ino_cmp(const void *x, const void *y)
 {
 	const xw_ino *a = x, *b = y;
 
 	return *a < *b ? -1 : *a > *b;
 }
 
-static void sort(struct xw_update_inos *list)
+void xw_update_sort_inos(struct xw_update_inos *list)
 {
 	if (list->a.n)
-		qsort(list->a.v, list->a.n, sizeof(*list->a.v), by_number);
+		qsort(list->a.v, list->a.n, sizeof(*list->a.v), xw_update_ino_cmp);
 }
 
 /*
@@ -257,7 +257,7 @@ static int read_directories(struct xw_removal *g)
 		struct xw_update_inos level = g->dirs;
 
 		memset(&g->dirs, 0, sizeof(g->dirs));
-		sort(&level);
+		xw_update_sort_inos(&level);
 		for (size_t i = 0; i < level.a.n && !rc; i++) {
 			rc = write_some(g, level.a.v[i]);
 			if (!rc)
@@ -341,7 +341,7 @@ int xw_removal_run(struct xw_removal *g)
 	const struct xw_update_inos *names = &g->names;
 	int rc = read_directories(g);
 
-	sort(&g->names);
+	xw_update_sort_inos(&g->names);
 	for (size_t i = 0, end; i < names->a.n && !rc; i = end) {
 		const xw_ino ino = names->a.v[i];
 

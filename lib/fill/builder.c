@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+
 int xw_build_init(struct xw_builder *b)
 {
 	struct xw_encoder *enc = &b->place.enc;
@@ -54,13 +56,12 @@ int xw_build_reserve(struct xw_builder *b)
 			rc = xw_place_map(&b->place, &b->journal);
 	}
 	if (!rc && xw_has_compat(&b->geo.features, XW_COMPAT_RESIZE_INODE)) {
-		struct xw_run *runs;
+		auto_free struct xw_run *runs = NULL;
 		size_t n;
 
 		rc = xw_place_alloc(&b->place, 1, &runs, &n);
 		if (!rc && n)
 			b->resize_dind = runs[0].start;
-		free(runs);
 	}
 	return rc || b->geo.kind != XW_GEO_SIZED ? rc : xw_hidden_reserve(b);
 }

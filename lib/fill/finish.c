@@ -9,6 +9,8 @@
 #include "config.h"
 
 #include "fill/builder.h"
+
+#include "base/auto.h"
 #include "plan/bad.h"
 
 #include <stdlib.h>
@@ -97,7 +99,7 @@ static int write_head(struct xw_builder *b, uint32_t group, const uint8_t *desc,
 {
 	uint32_t bs = b->geo.block_size;
 	struct xw_group_place p;
-	uint8_t *buf;
+	auto_free uint8_t *buf = NULL;
 	int rc;
 
 	xw_geo_group(&b->geo, group, &p);
@@ -112,7 +114,6 @@ static int write_head(struct xw_builder *b, uint32_t group, const uint8_t *desc,
 		return xw_fail_nomem(b->place.enc.diag, "superblock");
 	encode_super(b, group, buf);
 	rc = xw_place_write(&b->place, p.start, buf, bs);
-	free(buf);
 	return rc || !bytes ? rc : xw_place_write(&b->place, p.start + 1, desc, bytes);
 }
 
@@ -159,7 +160,7 @@ static int write_descriptors(struct xw_builder *b)
 {
 	uint32_t bs = b->geo.block_size;
 	uint32_t step = XW_MIN(b->geo.desc_blocks, DESC_CHUNK / bs);
-	uint8_t *buf = malloc((size_t)step * bs);
+	auto_free uint8_t *buf = malloc((size_t)step * bs);
 	int rc = 0;
 
 	if (!buf)
@@ -170,7 +171,6 @@ static int write_descriptors(struct xw_builder *b)
 		encode_descriptors(b, (uint64_t)from * b->geo.desc_per_block, blocks, buf);
 		rc = write_copies(b, from, buf, (size_t)blocks * bs);
 	}
-	free(buf);
 	return rc;
 }
 
@@ -178,7 +178,7 @@ static int write_descriptors(struct xw_builder *b)
 static int write_meta_descriptors(struct xw_builder *b)
 {
 	uint32_t per = b->geo.desc_per_block;
-	uint8_t *buf = malloc(b->geo.block_size);
+	auto_free uint8_t *buf = malloc(b->geo.block_size);
 	uint32_t encoded = UINT32_MAX;
 	int rc = 0;
 
@@ -193,7 +193,6 @@ static int write_meta_descriptors(struct xw_builder *b)
 		}
 		rc = write_head(b, g, buf, desc ? b->geo.block_size : 0);
 	}
-	free(buf);
 	return rc;
 }
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+
 static bool has_group_csum(const struct xw_builder *b)
 {
 	return xw_has_ro(&b->geo.features, XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
@@ -90,45 +92,43 @@ int xw_groups_items(struct xw_builder *b)
 	return rc;
 }
 
+/* Write a bitmap to blk; *csum is the checksum of its first `bits` bits. */
+static int write_bitmap(struct xw_builder *b, xw_blk blk, const uint8_t *buf, uint32_t bits,
+			uint32_t *csum)
+{
+	*csum = xw_bitmap_csum(&b->place.enc.sb, b->place.enc.csum_seed, buf, bits / 8);
+	return xw_place_write(&b->place, blk, buf, b->geo.block_size);
+}
+
 int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group)
 {
-	uint32_t bs = b->geo.block_size;
+	auto_free uint8_t *buf = malloc(b->geo.block_size);
 	struct xw_group_place p;
-	uint8_t *buf = malloc(bs);
 	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(b->place.enc.diag, "block bitmap");
-	memset(buf, 0xff, bs);
+	memset(buf, 0xff, b->geo.block_size);
 	xw_geo_group(&b->geo, group, &p);
 	rc = xw_space_group_bitmap(b->place.space, group, buf);
-	if (!rc) {
-		b->block_csum[group] = xw_bitmap_csum(&b->place.enc.sb, b->place.enc.csum_seed, buf,
-						      b->place.enc.sb.clusters_per_group / 8);
-		rc = xw_place_write(&b->place, p.block_bitmap, buf, bs);
-	}
-	free(buf);
-	return rc;
+	return rc ? rc
+		  : write_bitmap(b, p.block_bitmap, buf, b->place.enc.sb.clusters_per_group,
+				 &b->block_csum[group]);
 }
 
 int xw_groups_inode_bitmap(struct xw_builder *b, uint32_t group)
 {
-	uint32_t bs = b->geo.block_size;
+	auto_free uint8_t *buf = malloc(b->geo.block_size);
 	struct xw_group_place p;
-	uint8_t *buf = malloc(bs);
 	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(b->place.enc.diag, "inode bitmap");
 	xw_geo_group(&b->geo, group, &p);
-	rc = xw_ispace_group_bitmap(b->inodes, group, buf, bs);
-	if (!rc) {
-		b->inode_csum[group] = xw_bitmap_csum(&b->place.enc.sb, b->place.enc.csum_seed, buf,
-						      b->geo.inodes_per_group / 8);
-		rc = xw_place_write(&b->place, p.inode_bitmap, buf, bs);
-	}
-	free(buf);
-	return rc;
+	rc = xw_ispace_group_bitmap(b->inodes, group, buf, b->geo.block_size);
+	return rc ? rc
+		  : write_bitmap(b, p.inode_bitmap, buf, b->geo.inodes_per_group,
+				 &b->inode_csum[group]);
 }
 
 void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_desc *gd)

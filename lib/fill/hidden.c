@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/mmp.h"
 #include "disk/orphan.h"
 
@@ -107,7 +108,7 @@ int xw_bad_reserve(struct xw_builder *b)
 
 static int place_mmp(struct xw_builder *b)
 {
-	struct xw_run *runs;
+	auto_free struct xw_run *runs = NULL;
 	size_t n;
 	int rc;
 
@@ -116,7 +117,6 @@ static int place_mmp(struct xw_builder *b)
 	rc = xw_place_alloc(&b->place, 1, &runs, &n);
 	if (!rc && n)
 		b->hidden.mmp_block = runs[0].start;
-	free(runs);
 	return rc;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/indirect.h"
 #include "disk/jsb.h"
 
@@ -96,9 +97,8 @@ static int write_resize_block(struct xw_builder *b, uint64_t index)
 	 */
 	const uint64_t in = xw_geo_super_at(&b->geo, 0) - b->geo.first_data_block + 1;
 	uint64_t first = b->geo.desc_blocks, slot = 0;
-	uint8_t *buf = calloc(1, bs);
+	auto_free uint8_t *buf = calloc(1, bs);
 	xw_blk at = b->resize_dind;
-	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(b->place.enc.diag, "resize inode");
@@ -115,9 +115,7 @@ static int write_resize_block(struct xw_builder *b, uint64_t index)
 			poke32(buf + 4 * slot++, (uint32_t)(xw_geo_super_at(&b->geo, g) + in + i));
 		}
 	}
-	rc = xw_place_write(&b->place, at, buf, bs);
-	free(buf);
-	return rc;
+	return xw_place_write(&b->place, at, buf, bs);
 }
 
 int xw_special_items(struct xw_builder *b)

@@ -15,6 +15,8 @@
 
 #include <stdlib.h>
 
+#include "base/auto.h"
+
 static bool bit(const uint8_t *bits, uint32_t i)
 {
 	return bits[i / 8] >> i % 8 & 1;
@@ -68,14 +70,13 @@ static int update_group(struct xw_builder *b, const struct xw_geo *old, uint32_t
 static int update_groups(struct xw_builder *b, const struct xw_geo *old, uint32_t groups)
 {
 	size_t bytes = b->geo.blocks_per_group / 8;
-	uint8_t *bits = malloc(2 * bytes);
+	auto_free uint8_t *bits = malloc(2 * bytes);
 	int rc = 0;
 
 	if (!bits)
 		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
 	for (uint32_t g = 0; g < groups && !rc; g++)
 		rc = update_group(b, old, g, bits, bits + bytes);
-	free(bits);
 	return rc;
 }
 
@@ -92,7 +93,8 @@ static int claim_runs(struct xw_builder *b, const struct xw_run *runs, size_t n)
 static int used_end(struct xw_builder *b, xw_blk *end)
 {
 	size_t bytes = b->geo.blocks_per_group / 8;
-	uint8_t *bits = malloc(2 * bytes), *fixed = bits + bytes;
+	auto_free uint8_t *bits = malloc(2 * bytes);
+	uint8_t *fixed = bits + bytes;
 	int rc = 0;
 
 	*end = b->geo.first_data_block;
@@ -114,7 +116,6 @@ static int used_end(struct xw_builder *b, xw_blk *end)
 				*end = p.start + (((xw_blk)i + 1) << b->geo.cluster_bits);
 		}
 	}
-	free(bits);
 	return rc;
 }
 
@@ -238,7 +239,8 @@ static int geo_bitmap(void *arg, uint32_t group, uint8_t *bits)
 static int claim_allocated(struct xw_builder *b, const struct xw_geo *old, struct xw_space *from)
 {
 	const size_t bytes = old->blocks_per_group / 8;
-	uint8_t *bits = malloc(2 * bytes), *fixed = bits + bytes;
+	auto_free uint8_t *bits = malloc(2 * bytes);
+	uint8_t *fixed = bits + bytes;
 	uint32_t i, end;
 	int rc;
 
@@ -257,7 +259,6 @@ static int claim_allocated(struct xw_builder *b, const struct xw_geo *old, struc
 			rc = xw_space_claim(b->place.space, old->first_data_block + (xw_blk)i,
 					    end - i);
 	}
-	free(bits);
 	return rc;
 }
 

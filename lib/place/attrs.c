@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/xattrblk.h"
 #include "xattr/ea_inode.h"
 #include "xattr/layout.h"
@@ -37,7 +38,7 @@ static xw_ino count_ref(void *arg, xw_ino id)
 /* Count the references to each value; values with references get inode numbers. */
 int xw_attrs_count_ea(struct xw_placer *p)
 {
-	uint8_t *buf;
+	auto_free uint8_t *buf = NULL;
 	struct count c = {.p = p};
 
 	p->enc.n_ea = xw_xintern_ea_count(p->enc.intern);
@@ -45,10 +46,8 @@ int xw_attrs_count_ea(struct xw_placer *p)
 		return 0;
 	p->enc.ea = calloc(p->enc.n_ea, sizeof(*p->enc.ea));
 	buf = malloc(p->enc.block_size);
-	if (!p->enc.ea || !buf) {
-		free(buf);
+	if (!p->enc.ea || !buf)
 		return xw_fail_nomem(p->enc.diag, "EA inodes");
-	}
 	for (uint32_t i = 0; i < p->enc.n_ea; i++) {
 		const struct xw_ea_value *v = xw_xintern_ea(p->enc.intern, i + 1);
 
@@ -79,7 +78,6 @@ int xw_attrs_count_ea(struct xw_placer *p)
 		xw_share_expand(p->share, s, buf);
 		xw_xattr_map_inums(buf, p->enc.block_size, XW_XATTR_BLOCK_OFFS, count_ref, &c);
 	}
-	free(buf);
 	return 0;
 }
 
@@ -89,7 +87,7 @@ int xw_attrs_place(struct xw_placer *p)
 
 	for (size_t i = 0; i < xw_share_count(p->share) && !rc; i++) {
 		struct xw_share_block *s = xw_share_at(p->share, i);
-		struct xw_run *runs;
+		auto_free struct xw_run *runs = NULL;
 		size_t n;
 
 		if (!s->refcount || s->blk) /* unreferenced, or a block of the existing image */
@@ -101,7 +99,6 @@ int xw_attrs_place(struct xw_placer *p)
 			p->counts.xattr_refs += s->refcount;
 			rc = xw_place_item(p, XW_ITEM_XATTR, s->blk, i);
 		}
-		free(runs);
 	}
 	for (uint32_t i = 0; i < p->enc.n_ea && !rc; i++) {
 		struct xw_binode *n = &p->enc.ea[i].node;

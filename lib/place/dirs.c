@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "disk/dirent.h"
 #include "disk/extent.h"
 #include "disk/indirect.h"
@@ -78,7 +79,7 @@ static int plan_itree(const struct xw_placer *p, struct xw_bdir *d)
 static int shape(const struct xw_placer *p, struct xw_binode *dir)
 {
 	struct xw_bdir *d = dir->dir;
-	struct xw_dir_entry *e;
+	auto_free struct xw_dir_entry *e = NULL;
 	int rc;
 
 	if (xw_inline_shape(&p->enc, dir))
@@ -89,15 +90,12 @@ static int shape(const struct xw_placer *p, struct xw_binode *dir)
 	rc = gather_itree(p, dir, e);
 	if (!rc)
 		rc = xw_dir_shape(&p->enc.dirfmt, e, d->entries, d->min_blocks, &d->shape);
-	if (!rc)
-		store_order(d, e, d->entries);
-	if (!rc)
-		d->growth = xw_dir_growth(&p->enc.dirfmt, &d->shape, e, d->entries);
-	free(e);
+	if (rc)
+		return rc;
+	store_order(d, e, d->entries);
+	d->growth = xw_dir_growth(&p->enc.dirfmt, &d->shape, e, d->entries);
 	dir->size = (uint64_t)d->shape.blocks * p->enc.block_size;
-	if (!rc && d->itree)
-		rc = plan_itree(p, d);
-	return rc;
+	return d->itree ? plan_itree(p, d) : 0;
 }
 
 static struct xw_binode *dir_at(const struct xw_placer *p, size_t ino)
@@ -230,15 +228,12 @@ int xw_dir_write(struct xw_placer *p, const struct xw_binode *dir)
 		.itree = xw_encode_itree_root(dir),
 	};
 	struct put t = {p, xw_binode_extents(dir)};
-	struct xw_dir_entry *e = gather(dir);
-	int rc;
+	auto_free struct xw_dir_entry *e = gather(dir);
 
 	if (!e)
 		return xw_fail_nomem(p->enc.diag, "directory");
-	rc = xw_dir_emit(&p->enc.dirfmt, &dir->dir->shape, e, dir->dir->entries, &self, put_block,
-			 &t);
-	free(e);
-	return rc;
+	return xw_dir_emit(&p->enc.dirfmt, &dir->dir->shape, e, dir->dir->entries, &self, put_block,
+			   &t);
 }
 
 static int put_node(void *arg, xw_blk blk, const void *block)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+
 #define LARGE_BYTES (10u << 20) /* from this size on, missing space is reported in MiB */
 
 void xw_placer_free(struct xw_placer *p)
@@ -157,13 +159,12 @@ int xw_place_map(struct xw_placer *p, struct xw_binode *n)
 
 int xw_place_alloc_node(struct xw_placer *p, struct xw_binode *n, uint64_t len)
 {
-	struct xw_run *runs;
+	auto_free struct xw_run *runs = NULL;
 	size_t n_runs;
 	int rc = xw_place_alloc(p, len, &runs, &n_runs);
 
 	if (!rc && xw_binode_set_runs(n, runs, n_runs))
 		rc = xw_fail_nomem(p->enc.diag, "extent list");
-	free(runs);
 	return rc;
 }
 
@@ -184,7 +185,8 @@ int xw_place_symlink(struct xw_placer *p, struct xw_binode *n)
 int xw_map_write(struct xw_placer *q, const struct xw_binode *n)
 {
 	size_t bs = q->enc.block_size;
-	uint8_t *buf = calloc(n->map->blocks, bs), *p = buf;
+	auto_free uint8_t *buf = calloc(n->map->blocks, bs);
+	uint8_t *p = buf;
 	int rc = 0;
 
 	if (!buf)
@@ -197,7 +199,6 @@ int xw_map_write(struct xw_placer *q, const struct xw_binode *n)
 		rc = xw_place_write(q, n->map->runs[i].start, p, n->map->runs[i].len * bs);
 		p += n->map->runs[i].len * bs;
 	}
-	free(buf);
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/jsb.h"
 #include "disk/mmp.h"
 #include "disk/orphan.h"
@@ -29,7 +30,7 @@ int xw_journal_write(struct xw_placer *p, const struct xw_binode *n, uint32_t fa
 		     bool zero)
 {
 	uint32_t bs = p->enc.block_size;
-	uint8_t *buf = calloc(1, bs);
+	auto_free uint8_t *buf = calloc(1, bs);
 	struct xw_jsb j = {
 		.blocktype = XW_JBD2_SUPER_V2,
 		.blocksize = bs,
@@ -46,7 +47,6 @@ int xw_journal_write(struct xw_placer *p, const struct xw_binode *n, uint32_t fa
 	memcpy(j.uuid, p->enc.sb.uuid, sizeof(j.uuid));
 	xw_jsb_encode(&j, buf);
 	rc = xw_place_write(p, xw_binode_extents(n)[0].pblk, buf, bs);
-	free(buf);
 	return rc || !zero ? rc : zero_log(p, n);
 }
 

@@ -42,7 +42,7 @@ static int check_logged_super(struct xw_log *log, const struct xw_replay *r,
 			      const struct xw_super *torn)
 {
 	const uint32_t bs = log->block_size;
-	uint8_t *buf = malloc(bs);
+	auto_free uint8_t *buf = malloc(bs);
 	const uint8_t *p = buf ? buf + XW_SUPER_OFFSET % bs : NULL;
 	struct xw_super sb;
 	size_t i;
@@ -55,7 +55,6 @@ static int check_logged_super(struct xw_log *log, const struct xw_replay *r,
 	if (!rc && (xw_super_decode(p, &sb) || xw_super_verify(p) ||
 		    memcmp(sb.uuid, torn->uuid, sizeof(sb.uuid)) != 0))
 		rc = XW_ERR_CHECKSUM;
-	free(buf);
 	if (rc == XW_ERR_CHECKSUM)
 		return xw_fail(log->diag, rc, "%s: superblock: checksum mismatch", log->dev->name);
 	return rc;
@@ -113,7 +112,7 @@ static int replay(struct xw_image *img, struct xw_log *log, const struct xw_repl
 		rc = xw_dev_flush(img->dev);
 	if (rc)
 		return rc;
-	/* The fast commits are still needed: move the start of the log to the end of transactions. */
+	/* The fast commits are still needed: move the log's start to the end of transactions. */
 	if (r->fast_blocks && info->unsettled) {
 		if (r->transactions)
 			rc = xw_log_set_start(log, r->end_at, r->end_sequence);
