@@ -91,7 +91,7 @@ int xw_dir_expand(struct xw_dir *d);
 
 /*
  * Every entry, including "." and "..", in no particular order; a failure of each ends it. d must
- * not be changed meanwhile.
+ * not be changed during the call.
  */
 int xw_dir_each(struct xw_dir *d, int (*each)(void *arg, const struct xw_dirent *e), void *arg);
 

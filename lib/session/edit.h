@@ -142,7 +142,7 @@ int xw_edit_discard(struct xw_edit *e, xw_edit_range_fn *next, void *arg);
 /*
  * Close the image. Uncommitted changes are lost; in a regular file the space of shadow writes is
  * released, unless a failed commit left the state undecided, or another process has used the image
- * meanwhile. e may be NULL.
+ * in the meantime. e may be NULL.
  */
 void xw_edit_end(struct xw_edit *e);
 

@@ -548,7 +548,7 @@ int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned fl
 		rc = journal_step(&v);
 	if (!rc)
 		rc = clear_torn_pending(&v);
-	/* a reader opens an image with a damaged journal once more */
+	/* a reader opens an image with a damaged journal again */
 	if (v.info->redo_applied && (!rc || !(flags & XW_RECOVER_RDONLY)))
 		report_applied(&v, refused);
 	*dev = v.dev;
