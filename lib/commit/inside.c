@@ -245,7 +245,7 @@ static int inside_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev 
 	rc = in->room ? choose_free(in) : choose_end(in);
 	if (!rc)
 		in->store.number = in->list.v[0] * in->block_size / XW_SUPER_NUMBER_UNIT;
-	/* After the end, the list is written first: it extends the file, and has the former size. */
+	/* After the end, the list is written first: it extends the file and has its former size. */
 	if (!rc && !in->room && !s->dry_run) {
 		rc = xw_dev_check_end(in->base, (in->list.v[0] + 1) * in->block_size);
 		if (!rc)

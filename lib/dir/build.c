@@ -149,7 +149,7 @@ int xw_dir_shape(const struct xw_dir_format *f, struct xw_dir_entry *entries, si
 	xw_dir_sort(entries, n);
 	leaves = leaf_count(f, entries, n, 0);
 	rc = f->itree ? shape_levels(f, leaves, true, out) : XW_ERR_LIMIT;
-	/* An itree needs one slot of dx_root: if index entries fill every slot, there is no itree. */
+	/* An itree needs a slot of dx_root: if index entries fill all slots, there is no itree. */
 	if (rc == XW_ERR_LIMIT)
 		rc = shape_levels(f, leaves, false, out);
 	/* Every leaf of an index must be referenced, so leaves cannot be added up to min_blocks. */
