@@ -27,15 +27,10 @@ static int fail(struct xw_mkfs *m, int err, const char *more)
 			     "--oci-config %s%s", m->oci_config_file, more);
 }
 
-static bool is_stdout(const char *file)
-{
-	return !strcmp(file, "-") || !strcmp(file, "/dev/stdout");
-}
-
-/* Names of open files, behind which there may be a regular one that others write to. */
+/* "-", and names of open files, behind which there may be a regular one that others write to. */
 static bool is_descriptor(const char *file)
 {
-	return !strncmp(file, "/dev/", 5) || !strncmp(file, "/proc/", 6);
+	return !strcmp(file, "-") || !strncmp(file, "/dev/", 5) || !strncmp(file, "/proc/", 6);
 }
 
 /* The directory part of a path, to be freed. */
@@ -111,7 +106,7 @@ int xw_run_oci_config(struct xw_mkfs *m)
 	if (!m->oci_config)
 		return xw_fail(&m->diag, XW_ERR_INPUT,
 			       "--oci-config: no source is a container image");
-	if (is_stdout(file) || is_descriptor(file))
+	if (is_descriptor(file))
 		return 0;
 	exists = !stat(file, &st);
 	if (exists && S_ISDIR(st.st_mode))
@@ -134,7 +129,7 @@ int xw_run_oci_config(struct xw_mkfs *m)
 
 static int open_in_place(const char *file)
 {
-	return is_stdout(file)
+	return !strcmp(file, "-")
 		       ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
 		       : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
 }
