@@ -371,15 +371,7 @@ static char *path_beside(const char *real, uint64_t offset)
 	return asprintf(&s, "%s@%" PRIu64 SUFFIX, real, offset) < 0 ? NULL : s;
 }
 
-static bool is_directory(const char *path)
-{
-	const size_t n = strlen(path);
-	struct stat st;
-
-	return (n && path[n - 1] == '/') || (!stat(path, &st) && S_ISDIR(st.st_mode));
-}
-
-int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
+int xw_redo_store_file(const char *image, const char *redo_file, uint64_t offset,
 		       struct xw_diag *diag, struct xw_redo_store **out)
 {
 	auto_free char *real = NULL;
@@ -390,8 +382,6 @@ int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset
 	if (stat(image, &st))
 		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 				     "%s: cannot open", image);
-	if (redo_file && is_directory(redo_file))
-		return xw_redo_store_dir(image, redo_file, offset, diag, out);
 	if (redo_file && !stat(redo_file, &redo) && xw_same_file(&redo, &st))
 		return xw_fail(diag, XW_ERR_INPUT, "--redo-file %s: is the image itself",
 			       redo_file);

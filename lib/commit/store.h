@@ -84,7 +84,9 @@ struct xw_redo_store {
  */
 int xw_redo_store_open(const char *image, const char *redo_file, uint64_t offset,
 		       struct xw_diag *diag, struct xw_redo_store **out);
-/* Likewise for a directory: store_dir.c */
+/* The same for a file, or none given: store.c. And for a directory: store_dir.c */
+int xw_redo_store_file(const char *image, const char *redo_file, uint64_t offset,
+		       struct xw_diag *diag, struct xw_redo_store **out);
 int xw_redo_store_dir(const char *image, const char *dir, uint64_t offset, struct xw_diag *diag,
 		      struct xw_redo_store **out);
 /* Best effort, and not durable: give the file that s has published another name. */

@@ -90,7 +90,7 @@ static int select_file(struct dir_store *d, const char *name)
 	deselect_file(d);
 	if (asprintf(&path, "%s/%s", d->dir, name) < 0)
 		return xw_fail_nomem(d->diag, "a redo file's name");
-	rc = xw_redo_store_open(d->image, path, 0, d->diag, &d->one);
+	rc = xw_redo_store_file(d->image, path, 0, d->diag, &d->one);
 	if (!rc)
 		d->store.name = d->one->name;
 	d->store.undecided = ends_in(name, NEW);

@@ -13,32 +13,6 @@
 
 /* ---- deleted entries ---- */
 
-void xw_itree_squeeze(uint8_t *block)
-{
-	const uint32_t dead = xw_itree_dead(block);
-	uint8_t *const area = block + XW_ITREE_HDR;
-	const uint32_t end = peek16(block + 8) + dead;
-	uint32_t to = 0, run = 0, off = 0;
-
-	if (!dead)
-		return;
-	/* [run, off): entries that move together */
-	while (off < end) {
-		const uint32_t len = xw_itree_rec_len(area[off + 10]);
-		const bool gone = !peek16(area + off + XW_ITREE_REC_LEN);
-
-		if (gone) {
-			memmove(area + to, area + run, off - run);
-			to += off - run;
-			run = off + len;
-		}
-		off += len;
-	}
-	memmove(area + to, area + run, end - run);
-	memset(area + end - dead, 0, dead);
-	poke16(block + XW_ITREE_HDR_DEAD, 0);
-}
-
 int xw_itree_squeeze_step(struct xw_itree *t, struct xw_itree_step *s)
 {
 	int rc;
@@ -53,6 +27,36 @@ int xw_itree_squeeze_step(struct xw_itree *t, struct xw_itree_step *s)
 	s->buf->n_marks = 0;
 	s->dead = 0;
 	return 0;
+}
+
+/* ---- header and gaps ---- */
+
+int xw_itree_count(struct xw_itree *t, struct xw_itree_step *s, int count, int used, int dead)
+{
+	int rc = xw_dcache_dirty_range(t->cache, s->buf, XW_ITREE_HDR_COUNT,
+				       XW_ITREE_HDR_DEAD + 2 - XW_ITREE_HDR_COUNT);
+
+	if (rc)
+		return rc;
+	s->h.count = (uint16_t)(s->h.count + count);
+	s->h.used = (uint16_t)(s->h.used + used);
+	s->dead = (uint16_t)(s->dead + dead);
+	xw_itree_hdr_set(s->buf->data, s->h.count, s->h.used);
+	poke16(s->buf->data + XW_ITREE_HDR_DEAD, s->dead);
+	return 0;
+}
+
+int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len)
+{
+	const uint32_t end = XW_ITREE_HDR + s->h.used + s->dead;
+	struct xw_dbuf *b = s->buf;
+	int rc = xw_dcache_open_gap(t->cache, b, XW_ITREE_HDR + off, len, end);
+
+	if (rc)
+		return rc;
+	for (unsigned i = b->n_marks; i && b->mark_off[i - 1] >= off; i--)
+		b->mark_off[i - 1] = (uint16_t)(b->mark_off[i - 1] + len);
+	return xw_itree_count(t, s, 1, (int)len, 0);
 }
 
 /* ---- search ---- */

@@ -79,34 +79,6 @@ void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s)
 	xw_itree_hdr_encode(s->buf->data, xw_itree_bs(t), &s->h);
 }
 
-int xw_itree_count(struct xw_itree *t, struct xw_itree_step *s, int count, int used, int dead)
-{
-	int rc = xw_dcache_dirty_range(t->cache, s->buf, XW_ITREE_HDR_COUNT,
-				       XW_ITREE_HDR_DEAD + 2 - XW_ITREE_HDR_COUNT);
-
-	if (rc)
-		return rc;
-	s->h.count = (uint16_t)(s->h.count + count);
-	s->h.used = (uint16_t)(s->h.used + used);
-	s->dead = (uint16_t)(s->dead + dead);
-	xw_itree_hdr_set(s->buf->data, s->h.count, s->h.used);
-	poke16(s->buf->data + XW_ITREE_HDR_DEAD, s->dead);
-	return 0;
-}
-
-int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len)
-{
-	const uint32_t end = XW_ITREE_HDR + s->h.used + s->dead;
-	struct xw_dbuf *b = s->buf;
-	int rc = xw_dcache_open_gap(t->cache, b, XW_ITREE_HDR + off, len, end);
-
-	if (rc)
-		return rc;
-	for (unsigned i = b->n_marks; i && b->mark_off[i - 1] >= off; i--)
-		b->mark_off[i - 1] = (uint16_t)(b->mark_off[i - 1] + len);
-	return xw_itree_count(t, s, 1, (int)len, 0);
-}
-
 int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level)
 {
 	struct xw_itree_step *parent = &p->s[level + 1];

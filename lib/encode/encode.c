@@ -2,6 +2,7 @@
 /* Parameters of encoding, from the superblock of a filesystem. */
 #include "config.h"
 
+#include "base/hash.h"
 #include "encode/encode.h"
 
 void xw_encoder_set_super(struct xw_encoder *enc, const struct xw_super *sb)
@@ -38,4 +39,18 @@ void xw_hidden_node(const struct xw_encoder *enc, struct xw_binode *n, uint64_t 
 	n->size = size;
 	n->mtime = n->atime = enc->now;
 	n->flags = (uint16_t)flags;
+}
+
+uint32_t xw_encode_generation(const struct xw_encoder *enc, const struct xw_binode *n)
+{
+	if (n->flags & XW_BN_OLD)
+		return xw_binode_is(n, XW_S_IFDIR) ? n->dir->generation : n->generation;
+	if (n->ino < XW_INO_FIRST && n->ino != XW_INO_ROOT)
+		return 0;
+	return (uint32_t)xw_hash64(enc->sb.hash_seed, sizeof(enc->sb.hash_seed), n->ino);
+}
+
+uint32_t xw_encode_seed(const struct xw_encoder *enc, const struct xw_binode *n)
+{
+	return xw_inode_seed(enc->csum_seed, n->ino, xw_encode_generation(enc, n));
 }

@@ -16,20 +16,6 @@
 #include "xattr/ea_inode.h"
 #include "xattr/layout.h"
 
-uint32_t xw_encode_generation(const struct xw_encoder *enc, const struct xw_binode *n)
-{
-	if (n->flags & XW_BN_OLD)
-		return xw_binode_is(n, XW_S_IFDIR) ? n->dir->generation : n->generation;
-	if (n->ino < XW_INO_FIRST && n->ino != XW_INO_ROOT)
-		return 0;
-	return (uint32_t)xw_hash64(enc->sb.hash_seed, sizeof(enc->sb.hash_seed), n->ino);
-}
-
-uint32_t xw_encode_seed(const struct xw_encoder *enc, const struct xw_binode *n)
-{
-	return xw_inode_seed(enc->csum_seed, n->ino, xw_encode_generation(enc, n));
-}
-
 /* ---- attributes ---- */
 
 static xw_ino put_number(void *arg, xw_ino id)

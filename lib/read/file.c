@@ -44,35 +44,6 @@ static int inline_pread(struct xw_image *img, xw_ino ino, const struct xw_inode 
 	return 0;
 }
 
-static int mapped_pread(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
-			uint64_t off, uint8_t *buf, size_t len)
-{
-	const uint32_t bs = img->block_size;
-	const uint64_t end = off + len;
-	auto_end(xw_map_end) struct xw_map_iter it;
-	struct xw_map_run run;
-	int rc = xw_map_begin(img, ino, inode, off / bs, &it);
-
-	if (rc)
-		return rc;
-	memset(buf, 0, len);
-	while ((rc = xw_map_next(&it, &run)) == 1) {
-		uint64_t first = XW_MAX(run.lblk * bs, off);
-		uint64_t last = XW_MIN((run.lblk + run.len) * bs, end);
-
-		if (first >= end)
-			return 0;
-		if (run.unwritten)
-			continue;
-		rc = xw_dev_pread(img->dev, buf + (first - off), last - first,
-				  run.pblk * bs + (first - run.lblk * bs));
-		if (rc)
-			return xw_fail(img->diag, rc, "%s: inode %" PRIu32 ": cannot read its data",
-				       img->dev->name, ino);
-	}
-	return rc;
-}
-
 int xw_file_pread(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		  const uint8_t *raw, uint64_t off, void *buf, size_t len, size_t *got)
 {
@@ -85,7 +56,7 @@ int xw_file_pread(struct xw_image *img, xw_ino ino, const struct xw_inode *inode
 	if (inode->flags & XW_FL_INLINE_DATA)
 		rc = inline_pread(img, ino, inode, raw, off, buf, len);
 	else
-		rc = mapped_pread(img, ino, inode, off, buf, len);
+		rc = xw_mapped_pread(img, ino, inode, off, buf, len);
 	if (!rc)
 		*got = len;
 	return rc;

@@ -17,6 +17,13 @@ int xw_file_pread(struct xw_image *img, xw_ino ino, const struct xw_inode *inode
 		  const uint8_t *raw, uint64_t off, void *buf, size_t len, size_t *got);
 
 /*
+ * mapped.c: the same of an inode without inline data, for off and len within its size. Only its map
+ * is used.
+ */
+int xw_mapped_pread(struct xw_image *img, xw_ino ino, const struct xw_inode *inode, uint64_t off,
+		    uint8_t *buf, size_t len);
+
+/*
  * Read the target of a symlink into buf (block_size + 1 bytes), NUL-terminated; *len excludes the
  * NUL. XW_ERR_CORRUPT: empty, too long, or containing a NUL.
  */

@@ -92,7 +92,6 @@ static int load_value(struct xw_xattr_iter *it, xw_ino ea, uint32_t size)
 {
 	struct xw_image *img = it->img;
 	struct xw_inode inode;
-	size_t got;
 	int rc;
 
 	rc = xw_image_inode(img, ea, &inode, NULL);
@@ -107,7 +106,7 @@ static int load_value(struct xw_xattr_iter *it, xw_ino ea, uint32_t size)
 	it->value = malloc(XW_MAX(size, 1u));
 	if (!it->value)
 		return xw_fail_nomem(img->diag, "extended attribute value");
-	rc = xw_file_pread(img, ea, &inode, NULL, 0, it->value, size, &got);
+	rc = xw_mapped_pread(img, ea, &inode, 0, it->value, size);
 	if (rc)
 		return rc;
 	/* Old Lustre stored the owner's inode number and generation in place of the hash. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* State of a recovery, for recover.c and recover_file.c. */
+/* State of a recovery, for recover*.c. */
 #ifndef XW_SESSION_RECOVER_INTERNAL_H
 #define XW_SESSION_RECOVER_INTERNAL_H
 
@@ -34,7 +34,7 @@ static inline struct xw_diag diag_of(const struct recovery *v)
 
 enum verdict { NOTHING, APPLY, DROP, STUCK };
 
-/* Decide whether to apply or drop v->redo, which may be NULL. */
+/* recover_judge.c: decide whether to apply or drop v->redo, which may be NULL. */
 int xw_recovery_judge(struct recovery *v, enum verdict *verdict);
 /* Find the redo file of the image. APPLY, DROP: it is selected in v->store. */
 int xw_recovery_look_for_file(struct recovery *v, enum verdict *verdict);

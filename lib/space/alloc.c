@@ -211,22 +211,6 @@ int xw_cl_space_alloc_all(struct xw_space *s, const struct xw_alloc_req *req, st
 
 /* ---- claims ---- */
 
-static int each_group(struct xw_space *s, xw_blk start, uint64_t len,
-		      int (*fn)(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n))
-{
-	while (len) {
-		uint32_t at, g = xw_group_of(s, start, &at);
-		uint32_t n = (uint32_t)XW_MIN(len, xw_group_size(s, g) - at);
-		int rc = fn(s, g, at, n);
-
-		if (rc)
-			return rc;
-		start += n;
-		len -= n;
-	}
-	return 0;
-}
-
 static int check_free(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n)
 {
 	int rc = xw_group_load(s, g);
@@ -255,7 +239,7 @@ int xw_cl_space_claim(struct xw_space *s, xw_blk start, uint64_t len)
 	if (outside(s, start, len))
 		return XW_ERR_CORRUPT;
 	xw_space_trim(s);
-	rc = each_group(s, start, len, check_free);
+	rc = xw_span_each_group(s, start, len, check_free);
 	return rc ? rc : xw_span_allocate(s, start, len);
 }
 
@@ -268,8 +252,8 @@ int xw_cl_space_release(struct xw_space *s, xw_blk start, uint64_t len)
 	if (outside(s, start, len))
 		return XW_ERR_CORRUPT;
 	xw_space_trim(s);
-	rc = each_group(s, start, len, check_used);
-	return rc ? rc : each_group(s, start, len, xw_group_release);
+	rc = xw_span_each_group(s, start, len, check_used);
+	return rc ? rc : xw_span_each_group(s, start, len, xw_group_release);
 }
 
 uint64_t xw_cl_space_run_at(struct xw_space *s, xw_blk start, uint64_t max)

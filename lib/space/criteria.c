@@ -89,55 +89,6 @@ static uint32_t find_group(struct xw_query *q, enum xw_criteria c, enum xw_famil
 	return find_promising(q, c, fam, key, key);
 }
 
-/* ---- unread groups ---- */
-
-/*
- * Number of unread groups that the request may still read. With the known groups alone it needs
- * `runs` runs; each run that longer ones would save is worth XW_UNREAD_FIRST bitmaps.
- */
-static uint64_t reads_left(const struct xw_query *q)
-{
-	const uint32_t known = xw_index_max(q->s, XW_BY_KNOWN, NULL);
-	const uint64_t runs = known ? xw_div_up(q->want, known) : 1;
-	const uint64_t worth = runs > 2 ? XW_UNREAD_FIRST * (runs - 2) : 0;
-
-	return q->s->budget + (worth > q->dug ? XW_MIN(worth - q->dug, q->s->deep) : 0);
-}
-
-static bool reads_all(const struct xw_query *q)
-{
-	return q->whole || !q->s->top;
-}
-
-bool xw_on_budget(const struct xw_query *q)
-{
-	return !reads_all(q) && q->s->unread > q->s->budget;
-}
-
-bool xw_may_read(struct xw_query *q)
-{
-	struct xw_space *s = q->s;
-
-	if (reads_all(q))
-		return true;
-	if (!reads_left(q)) /* only if the groups already read have no free block */
-		return !xw_index_max(s, XW_BY_KNOWN, NULL);
-	if (s->budget) {
-		s->budget--;
-	} else {
-		s->deep--;
-		q->dug++;
-	}
-	return true;
-}
-
-void xw_allow_reads(struct xw_space *s)
-{
-	if (s->budget < XW_UNREAD_FIRST)
-		s->budget = XW_MIN(s->budget + XW_UNREAD_MORE, XW_UNREAD_FIRST);
-	s->deep = XW_MIN(s->deep + XW_UNREAD_MORE, XW_UNREAD_MAX);
-}
-
 /*
  * Find a group with a run of at least len. With a budget: first among the groups with the highest
  * upper bounds, then from the goal on, then among the groups already read.
@@ -148,7 +99,7 @@ static uint32_t find_run(struct xw_query *q, enum xw_criteria c, uint32_t len)
 	uint32_t most, g = XW_NO_GROUP;
 
 	/* Each iteration reads the groups with the highest bounds, which lowers the maximum. */
-	while (g == XW_NO_GROUP && !q->rc && xw_on_budget(q) && reads_left(q)) {
+	while (g == XW_NO_GROUP && !q->rc && xw_on_budget(q) && xw_reads_left(q)) {
 		most = xw_index_max(q->s, XW_BY_LONGEST, cr);
 		if (most <= len)
 			break;
@@ -359,7 +310,7 @@ static int longest_inside(struct xw_query *q, uint64_t len, struct xw_run *out)
 			return 0;
 		/* If the maximum was an upper bound, the search corrects it and is repeated. */
 		g = find_group(q, XW_CR_ANY, XW_BY_LONGEST, longest);
-		if (g == XW_NO_GROUP && !q->rc && xw_on_budget(q) && !reads_left(q)) {
+		if (g == XW_NO_GROUP && !q->rc && xw_on_budget(q) && !xw_reads_left(q)) {
 			longest = xw_index_max(s, XW_BY_KNOWN, cr);
 			if (longest)
 				g = find_group(q, XW_CR_ANY, XW_BY_KNOWN, longest);

@@ -242,6 +242,7 @@ struct xw_query {
 
 /* Are there more unread groups than every request may read? */
 bool xw_on_budget(const struct xw_query *q);
+uint64_t xw_reads_left(const struct xw_query *q); /* how many more; by what longer runs save */
 /* May one more unread group be read? If so, charge it to the budget. */
 bool xw_may_read(struct xw_query *q);
 /* Called for each request: replenish the budget. */
@@ -263,6 +264,9 @@ int xw_span_ahead(struct xw_space *s, xw_blk from, uint64_t len, xw_blk *start);
 int xw_span_at(struct xw_space *s, xw_blk start, uint64_t max, uint64_t *len);
 /* Allocate free blocks. */
 int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len);
+/* Call fn for the part of a run in each of its groups, up to the first failure. */
+int xw_span_each_group(struct xw_space *s, xw_blk start, uint64_t len,
+		       int (*fn)(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n));
 /*
  * Allocate exactly at `goal`: 1, 0 if not free, or an error. cross: may leave the goal's group.
  */

@@ -149,6 +149,22 @@ int xw_span_at(struct xw_space *s, xw_blk start, uint64_t max, uint64_t *len)
 	return 0;
 }
 
+int xw_span_each_group(struct xw_space *s, xw_blk start, uint64_t len,
+		       int (*fn)(struct xw_space *s, uint32_t g, uint32_t at, uint32_t n))
+{
+	while (len) {
+		uint32_t at, g = xw_group_of(s, start, &at);
+		uint32_t n = (uint32_t)XW_MIN(len, xw_group_size(s, g) - at);
+		int rc = fn(s, g, at, n);
+
+		if (rc)
+			return rc;
+		start += n;
+		len -= n;
+	}
+	return 0;
+}
+
 int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len)
 {
 	uint64_t done = 0;
@@ -162,7 +178,7 @@ int xw_span_allocate(struct xw_space *s, xw_blk start, uint64_t len)
 			rc = xw_group_allocate(s, g, at, n);
 		if (rc) {
 			if (done)
-				xw_cl_space_release(s, start, done);
+				(void)xw_span_each_group(s, start, done, xw_group_release);
 			return rc;
 		}
 		done += n;

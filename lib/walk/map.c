@@ -65,14 +65,6 @@ void xw_walk_map_skip(struct xw_walk_map *w)
 	w->enter = false;
 }
 
-bool xw_walk_map_verifies(struct xw_walk_map *w, const uint8_t *n)
-{
-	if (!w->seeded)
-		w->seed = xw_inode_seed(xw_super_csum_seed(w->sb), w->ino, w->generation);
-	w->seeded = true;
-	return !xw_extent_block_verify(n, w->block_size, w->seed);
-}
-
 /* Set the depth of the tree from its root, or to the depth assumed by the caller. */
 static void root_depth(struct xw_walk_map *w, unsigned stated, bool magic, int depth)
 {

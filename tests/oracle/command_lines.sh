@@ -43,7 +43,7 @@ run() {
 }
 # facts IMAGE: what stock's tools say of the image.
 facts() {
-	dumpe2fs -h "$1" 2>/dev/null | grep -Ev "^(Filesystem UUID|Directory Hash Seed|Checksum|Lifetime writes|Journal (checksum|sequence)|MMP block number| *mmp_.*_name):|: .* $(date +%Y)\$"
+	dumpe2fs -h "$1" 2>/dev/null | grep -Ev "^(Filesystem UUID|Directory Hash Seed|Checksum|Lifetime writes|Journal (checksum|sequence)|MMP block number| *mmp_(.*_name|update_time)):|: .* $(date +%Y)\$"
 	dumpe2fs -h "$1" 2>/dev/null | grep 'UUID.* 01234567-89ab'
 	debugfs -R 'stat /' "$1" 2>/dev/null | grep -E '^(Inode:|User)'
 	debugfs -R 'stat /lost+found' "$1" 2>/dev/null | grep -E '^(Inode:|User|Links)'

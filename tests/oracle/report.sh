@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The report of the benchmarks as people see it: the page of the results that are in the repository, opened by a browser; and the
-# pictures in the README, which are those of these results.
+# pictures in RESULTS.md, which are those of these results.
 . "$(dirname "$0")/../cli/lib.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 export PYTHONDONTWRITEBYTECODE=1
@@ -30,8 +30,8 @@ is "the page needs nothing from elsewhere" sh -c '! grep -E "<script|<link|<img|
 mkdir again
 python3 "$bench/report.py" --pictures "$pictures/results.json" again alloc untar
 for picture in "$pictures"/*.svg; do
-	is "$(basename "$picture") is of these results, and in the README" sh -c \
-		'cmp "$1" "again/$(basename "$1")" && grep -q "tests/bench/pictures/$(basename "$1")" "$2"' _ "$picture" "$XW_SRC/README.md"
+	is "$(basename "$picture") is of these results, and in RESULTS.md" sh -c \
+		'cmp "$1" "again/$(basename "$1")" && grep -q "(pictures/$(basename "$1"))" "$2"' _ "$picture" "$XW_SRC/tests/bench/RESULTS.md"
 done
 
 # What the browser's look must notice.
@@ -48,7 +48,7 @@ else
 	is "a page that is too wide, a complaint, an empty plot, text beyond its edge are noticed" sh -c \
 		'grep -q "400 pixels: the page is 9.. pixels wide" bad && grep -q "1400 pixels, dark: complaint" bad &&
 		grep -q "Empty: no data" bad && grep -q "cut off" bad && ! grep -q "1400.*pixels wide" bad'
-	is "the page has plots, and so have the README's pictures" sh -c \
+	is "the page has plots, and so have the pictures of RESULTS.md" sh -c \
 		'grep -q "^report.html: [1-9][0-9]* plots" seen && [ "$(grep -c "svg: 1 plots" seen)" = 2 ]'
 	equal "no complaint, nothing too wide, all plots have data, no text is cut off" "$(grep ', .* pixels' seen | grep -v '^bad.html' ; cat .err)" ""
 fi
