@@ -81,6 +81,7 @@ static bool overwrite_after_all(const struct mkfs_args *args)
 int main(int argc, char **argv)
 {
 	struct mkfs_args args;
+	struct mkfs_said said = {.count = 0};
 	const char *done = NULL;
 	int err, status;
 
@@ -89,15 +90,16 @@ int main(int argc, char **argv)
 
 	if (status < 0) {
 		cli_catch_interrupts();
-		err = mkfs_make(&args, false);
+		err = mkfs_make(&args, false, &said);
 		if (err == XW_E_EXISTS && overwrite_after_all(&args))
-			err = mkfs_make(&args, true);
+			err = mkfs_make(&args, true, &said);
 		if (err == XW_E_BUSY)
 			say_busy(&args);
 		status = cli_run_status(err);
 		if (!err && !args.dry_run)
 			done = "the image is made";
 	}
+	mkfs_said_free(&said);
 	mkfs_args_free(&args);
 	return cli_close_account(status, done);
 }

@@ -12,6 +12,42 @@
 #include "mkfs/mkfs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct attempt {
+	struct cli_run run;
+	struct mkfs_said *said;
+	bool again;
+};
+
+static bool said_before(const struct mkfs_said *said, const char *line)
+{
+	for (size_t i = 0; i < said->count; i++)
+		if (!strcmp(said->lines[i], line))
+			return true;
+	return false;
+}
+
+static void log_line(void *arg, enum xw_severity severity, const char *line)
+{
+	struct attempt *a = arg;
+	struct mkfs_said *said = a->said;
+
+	if (a->again && said_before(said, line))
+		return;
+	if (!a->again && said->count < MKFS_SAID_MAX) {
+		said->lines[said->count] = strdup(line);
+		said->count += said->lines[said->count] != NULL;
+	}
+	cli_run_log(&a->run, severity, line);
+}
+
+void mkfs_said_free(struct mkfs_said *said)
+{
+	for (size_t i = 0; i < said->count; i++)
+		free(said->lines[i]);
+}
 
 static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, bool overwrite)
 {
@@ -47,9 +83,10 @@ static int report(const struct mkfs_args *args, struct xw_mkfs *m)
 	return 0;
 }
 
-int mkfs_make(const struct mkfs_args *args, bool overwrite)
+int mkfs_make(const struct mkfs_args *args, bool overwrite, struct mkfs_said *said)
 {
-	struct cli_run run = {.line = &args->line};
+	struct attempt a = {.run = {.line = &args->line}, .said = said, .again = overwrite};
+	struct cli_run *const run = &a.run;
 	struct xw_mkfs *m;
 	int err = xw_mkfs_new(&m);
 
@@ -57,17 +94,17 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite)
 		cli_line_failf(&args->line, "out of memory");
 		return err;
 	}
-	xw_mkfs_on_log(m, cli_run_log, &run); /* set first: options may warn, too */
+	xw_mkfs_on_log(m, log_line, &a); /* set first: options may warn, too */
 	xw_mkfs_on_names(m, cli_name_to_id, NULL);
 	err = set_all(m, args, overwrite);
 	if (!err) {
-		cli_progress_init(&run.bar, !args->line.quiet);
-		xw_mkfs_on_progress(m, cli_run_progress, &run);
+		cli_progress_init(&run->bar, !args->line.quiet);
+		xw_mkfs_on_progress(m, cli_run_progress, run);
 		err = xw_mkfs_run(m, args->image);
-		cli_progress_wipe(&run.bar);
+		cli_progress_wipe(&run->bar);
 	}
 	if (!err)
-		cli_run_end(&run);
+		cli_run_end(run);
 	if (err)
 		cli_line_failed(&args->line, xw_mkfs_error(m));
 	else

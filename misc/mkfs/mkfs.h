@@ -33,11 +33,21 @@ void mkfs_args_free(struct mkfs_args *args);
  */
 int mkfs_config_read(struct mkfs_args *args);
 
+#define MKFS_SAID_MAX 32
+
+/* What the first attempt logged, so that the second one does not say it again. */
+struct mkfs_said {
+	char *lines[MKFS_SAID_MAX]; /* owned; an attempt that is refused does not log more */
+	size_t count;
+};
+
+void mkfs_said_free(struct mkfs_said *said);
+
 /*
  * One attempt; prints errors and the result. Returns 0 or an XW_E_* code; after XW_E_EXISTS the
- * target is unchanged, and `overwrite` allows to overwrite it.
+ * target is unchanged, and `overwrite` allows to overwrite it: that is the second attempt.
  */
-int mkfs_make(const struct mkfs_args *args, bool overwrite);
+int mkfs_make(const struct mkfs_args *args, bool overwrite, struct mkfs_said *said);
 
 /* The closing report, or the plan of a dry run, in a few aligned lines. */
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r);

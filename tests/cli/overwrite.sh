@@ -297,7 +297,15 @@ if can_loop; then
 else
 	skip "mounted and busy targets" "needs root and loop mounts"
 fi
+# Under a stock name, and after a question, there are two attempts: each warning is given once.
+ln -s "$MKFS" mkfs.ext4
+mkfs -q twice.img 8M
+"$PWD/mkfs.ext4" -q -L averyveryverylonglabel twice.img </dev/null >.out 2>.err
+RC=$?
+equal "mkfs.ext4 over a filesystem" "$RC" 0
+equal "  one warning, and what was there" "$(cut -d: -f2- .err)" " warning: -L averyveryverylonglabel: over 16 bytes, cut to 'averyveryverylon'
+ twice.img: holds an ext4 filesystem"
 echo text >short
 mkfs -q short
 fails 2 "short: too small for a filesystem" "a file that is too short"
-done_testing 136
+done_testing 138
