@@ -95,8 +95,9 @@ int xw_parse_ranged(const char *name, const char *text, uint64_t min, uint64_t m
 	uint64_t n;
 
 	if (xw_parse_u64(text, &n) || n < min || n > max)
-		return xw_fail(diag, XW_ERR_USAGE, "%s %.80s: must be a number from %llu to %llu",
-			       name, text, (unsigned long long)min, (unsigned long long)max);
+		return xw_fail(diag, XW_ERR_USAGE, "%s%c%.80s: must be a number from %llu to %llu",
+			       name, strchr(name, ' ') ? '=' : ' ', text, (unsigned long long)min,
+			       (unsigned long long)max);
 	*out = n;
 	return 0;
 }

@@ -10,7 +10,10 @@
 
 /* Plain decimal, no sign, no blanks. XW_ERR_USAGE, without a message. */
 int xw_parse_u64(const char *text, uint64_t *out);
-/* As xw_parse_u64, with bounds and a message: "NAME VALUE: must be MIN to MAX". */
+/*
+ * As xw_parse_u64, with bounds and a message that names the option as the user has typed it: "-N
+ * VALUE", or "-E KEY=VALUE" where name is "-E KEY".
+ */
 int xw_parse_ranged(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out,
 		    struct xw_diag *diag);
 /* A decimal number with fraction; no exponent, no locale. XW_ERR_USAGE, without a message. */
