@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #ifdef HAVE_SELINUX
+#include <regex.h>
 #include <selinux/label.h>
 #include <selinux/selinux.h>
 #endif
@@ -166,17 +167,65 @@ static int __attribute__((format(printf, 2, 3))) silent(int type, const char *fm
 	return 0;
 }
 
+static bool valid_regexp(const char *text)
+{
+	regex_t re;
+
+	if (strstr(text, "(?")) /* of PCRE */
+		return true;
+	if (regcomp(&re, text, REG_EXTENDED | REG_NOSUB))
+		return false;
+	regfree(&re);
+	return true;
+}
+
+/* libselinux, which has refused the file, says neither where nor why. */
+static int check_context(void *arg, struct xw_line *line)
+{
+	enum { REGEXP, TYPE, CONTEXT };
+	char *words[CONTEXT + 1] = {NULL};
+	size_t n;
+
+	(void)arg;
+	if (*line->text == '#')
+		return 0;
+	n = xw_line_words(line, words, XW_ARRAY_SIZE(words));
+	if (n == 0)
+		return 0;
+	if (n < CONTEXT)
+		return xw_line_fail(line, "must be REGEXP [-TYPE] CONTEXT");
+	if (n > CONTEXT &&
+	    (words[TYPE][0] != '-' || !strchr("-bcdpls", words[TYPE][1]) || words[TYPE][2]))
+		return xw_line_fail(line, "the type '%.80s' is not --, -b, -c, -d, -l, -p or -s",
+				    words[TYPE]);
+	if (!valid_regexp(words[REGEXP]))
+		return xw_line_fail(line, "'%.80s' is not a valid regular expression",
+				    words[REGEXP]);
+	return 0;
+}
+
+static int find_bad_line(const char *file, struct xw_diag *diag)
+{
+	return xw_lines_read("--file-contexts", file, diag, check_context, NULL) ? XW_ERR_INPUT : 0;
+}
+
 static int open_contexts(struct xw_labels *l, const char *file, struct xw_diag *diag)
 {
 	const struct selinux_opt opts[] = {{SELABEL_OPT_PATH, file}};
+	int err;
 
 	selinux_set_callback(SELINUX_CB_LOG, (union selinux_callback){.func_log = silent});
 	if (l->contexts)
 		selabel_close(l->contexts);
-	l->contexts = selabel_open(SELABEL_CTX_FILE, opts, 1);
-	return l->contexts ? 0
-			   : xw_fail_errno(diag, XW_ERR_INPUT, errno,
-					   "--file-contexts: %s: cannot be read", file);
+	free(l->contexts_file);
+	l->contexts_file = strdup(file);
+	l->contexts = l->contexts_file ? selabel_open(SELABEL_CTX_FILE, opts, 1) : NULL;
+	err = errno;
+	if (l->contexts)
+		return 0;
+	if (err == EINVAL && find_bad_line(file, diag))
+		return XW_ERR_INPUT;
+	return xw_fail_errno(diag, XW_ERR_INPUT, err, "--file-contexts: %s: cannot be read", file);
 }
 
 int xw_labels_context(const struct xw_labels *l, const char *path, uint32_t mode, char **context,
@@ -186,10 +235,17 @@ int xw_labels_context(const struct xw_labels *l, const char *path, uint32_t mode
 
 	if (!l->contexts)
 		return 0;
-	if (selabel_lookup_raw(l->contexts, &found, path, (int)mode))
-		return errno == ENOENT ? 0
-				       : xw_fail_errno(diag, XW_ERR_INPUT, errno,
-						       "--file-contexts: %s", path);
+	errno = 0; /* not set for a regular expression, which is compiled only now */
+	if (selabel_lookup_raw(l->contexts, &found, path, (int)mode)) {
+		if (errno == ENOENT)
+			return 0;
+		if (find_bad_line(l->contexts_file, diag))
+			return XW_ERR_INPUT;
+		return xw_fail(diag, XW_ERR_INPUT,
+			       "--file-contexts: %s: libselinux finds no label for %s: is every "
+			       "regular expression valid?",
+			       l->contexts_file, path);
+	}
 	*context = strdup(found);
 	freecon(found);
 	return *context ? 1 : xw_fail_nomem(diag, "--file-contexts");
@@ -254,6 +310,7 @@ void xw_labels_free(struct xw_labels *l)
 	xw_vec_free(&l->config);
 	xw_vec_free(&l->path);
 	close_contexts(l);
+	free(l->contexts_file);
 	free(l->mount_point);
 }
 

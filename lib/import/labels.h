@@ -22,6 +22,7 @@ struct xw_labels {
 	XW_VEC(struct xw_label_config) config; /* sorted by path */
 	unsigned tables; /* number of --fs-config read */
 	void *contexts; /* a handle of libselinux; NULL: none */
+	char *contexts_file; /* for messages, owned */
 	char *mount_point; /* in front of all paths, without slashes at its ends; NULL: none */
 	XW_VEC(char) path; /* of the last lookup */
 };

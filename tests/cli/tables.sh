@@ -188,7 +188,7 @@ labels() {
 }
 mkfs -q --replace --file-contexts contexts -d lt img
 if [ $RC = 2 ] && grep -q 'built without libselinux' .err; then
-	skip "--file-contexts" "built without libselinux" 7
+	skip "--file-contexts" "built without libselinux" 8
 else
 	works "--file-contexts"
 	what="/ /etc /etc/sub /etc/passwd /usr /usr/l /lost+found"
@@ -204,5 +204,16 @@ else
 		"0 none object_r:etc_t object_r:etc_t object_r:passwd_t none object_r:link_t none "
 	mkfs -q --file-contexts nothing -d lt bad.img
 	fails 1 "nothing: cannot be read" "  a file that is not there"
+	while IFS='|' read -r line why; do
+		printf '# one\n%s\n' "$line" >bad
+		mkfs -q --file-contexts bad -d lt bad.img
+		[ $RC = 1 ] && grep -qF "bad: line 2: $why" .err && gone bad.img || echo "$line: $(cat .err)"
+	done >refused <<'BAD'
+/etc|must be REGEXP [-TYPE] CONTEXT
+/etc.*	-z	u:object_r:etc_t:s0|the type '-z' is not --, -b, -c, -d, -l, -p or -s
+/(	u:object_r:etc_t:s0|'/(' is not a valid regular expression
+/usr/[	u:object_r:etc_t:s0|'/usr/[' is not a valid regular expression
+BAD
+	equal "  what libselinux refuses, with the line" "$(cat refused)" ""
 fi
-done_testing 41
+done_testing 42
