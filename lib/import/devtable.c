@@ -77,15 +77,16 @@ static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, 
 	uint64_t last;
 
 	if (!type_of(words[TYPE], r))
-		return xw_line_fail(l, "the type is not f, F, d, c, b or p");
+		return xw_line_fail(l, "the type '%.80s' is not f, F, d, c, b or p", words[TYPE]);
 	if (!mode_of(words[MODE], &r->n[MODE]))
-		return xw_line_fail(l, "the mode is not octal");
-	if (!owner_of(d, false, words[UID], &r->n[UID]) ||
-	    !owner_of(d, true, words[GID], &r->n[GID]))
-		return xw_line_fail(l, "no user or group of this machine, nor a number");
+		return xw_line_fail(l, "the mode '%.80s' is not octal up to 7777", words[MODE]);
+	for (size_t i = UID; i <= GID; i++)
+		if (!owner_of(d, i == GID, words[i], &r->n[i]))
+			return xw_line_fail(l, "'%.80s' is no %s of this machine, nor a number",
+					    words[i], i == GID ? "group" : "user");
 	for (size_t i = MAJOR; i < n; i++)
 		if (strcmp(words[i], "-") != 0 && !xw_line_u32(words[i], &r->n[i]))
-			return xw_line_fail(l, "neither a number nor -");
+			return xw_line_fail(l, "'%.80s' is neither a number nor -", words[i]);
 	if (r->n[COUNT] > COUNT_MAX)
 		return xw_line_fail(l, "more than 1048576 devices");
 	last = r->n[COUNT] ? r->n[COUNT] - 1 : 0;

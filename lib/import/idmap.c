@@ -21,6 +21,14 @@ static bool number_of(const struct reading *r, const char *word, uint32_t *id)
 	return r->names->lookup && !r->names->lookup(r->names->arg, r->group, word, id);
 }
 
+/* Why number_of() has refused word. */
+static int refuse(const struct xw_line *l, const char *word, const char *forms)
+{
+	if (*word == '+')
+		return xw_line_fail(l, "'%.80s' is not + and a number up to 4294967295", word);
+	return xw_line_fail(l, "unknown name '%.80s' (numbers are written %s)", word, forms);
+}
+
 static int take(void *arg, struct xw_line *l)
 {
 	const struct reading *r = arg;
@@ -36,13 +44,11 @@ static int take(void *arg, struct xw_line *l)
 		return xw_line_fail(l, "must be two words, OLD NEW");
 	colon = strchr(words[1], ':');
 	if (!number_of(r, words[0], &p.from))
-		return xw_line_fail(l, "unknown name '%.80s' (numbers are written +NUMBER)",
-				    words[0]);
-	if (colon ? !xw_line_u32(colon + 1, &p.to) : !number_of(r, words[1], &p.to))
-		return xw_line_fail(l,
-				    "unknown name '%.80s' (numbers are written +NUMBER or "
-				    "NAME:NUMBER)",
-				    words[1]);
+		return refuse(l, words[0], "+NUMBER");
+	if (colon && !xw_line_u32(colon + 1, &p.to))
+		return xw_line_fail(l, "'%.80s' is not NAME:NUMBER", words[1]);
+	if (!colon && !number_of(r, words[1], &p.to))
+		return refuse(l, words[1], "+NUMBER or NAME:NUMBER");
 	for (size_t i = 0; i < r->m->v.n; i++) /* the first one is valid, as in tar */
 		if (r->m->v.v[i].from == p.from)
 			return 0;

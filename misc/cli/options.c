@@ -12,6 +12,7 @@
 #include "cli/stock.h"
 #include "cli/term.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -273,12 +274,16 @@ static int push_date(struct cli_line *l, const char *name)
 {
 	char text[64];
 
+	errno = 0;
 	if (!cli_date(optarg, text, sizeof(text))) {
-		cli_line_failf(l,
-			       "%s: \"%s\" is not a date (@SECONDS, or YYYY-MM-DD with or without "
-			       "HH:MM:SS and a zone), nor a file by a name with \"/\" or \".\" in "
-			       "front",
-			       name, optarg);
+		if (errno && (*optarg == '/' || *optarg == '.'))
+			cli_line_failf(l, "%s: %s: %s", name, optarg, strerror(errno));
+		else
+			cli_line_failf(l,
+				       "%s: \"%s\" is not a date (@SECONDS, or YYYY-MM-DD with or "
+				       "without HH:MM:SS and a zone), nor a file by a name with "
+				       "\"/\" or \".\" in front",
+				       name, optarg);
 		return EXIT_USAGE;
 	}
 	cli_line_push(l, name, NULL);

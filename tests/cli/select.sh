@@ -153,6 +153,8 @@ for bad in tomorrow 2009-02-30 2009-2 '2009-02-13 25' @x ./nothing '2009-02-13 1
 	[ $RC != 2 ] || echo "$bad"
 done >refused
 equal "  what is no date is refused" "$(wc -l <refused)" 7
+mkfs -q --newer ./nothing -d t bad.img
+fails 2 "newer: ./nothing: No such file or directory" "  and a file that is not there is named"
 
 # ---- owners ----
 
@@ -188,6 +190,12 @@ done >refused
 equal "  what is no table is refused, with the line" "$(cat refused | tr '\n' ' ')" "1 1 1 "
 mkfs -q --owner-map bad3 -d t bad.img
 fails 2 "bad3: line 1: unknown name '5' .numbers are written .NUMBER." "  and a name that nobody has is named"
+printf '+5 +4294967296\n' >bad4
+mkfs -q --owner-map bad4 -d t bad.img
+fails 2 "bad4: line 1: '.4294967296' is not . and a number up to 4294967295" "  and a number that is too large"
+printf '+5 daemon:x\n' >bad5
+mkfs -q --owner-map bad5 -d t bad.img
+fails 2 "bad5: line 1: 'daemon:x' is not NAME:NUMBER" "  and a number that is none"
 
 # ---- --ignore-unreadable ----
 
@@ -252,4 +260,4 @@ for how in gzip:gz zstd:zst xz:xz bzip2:bz2; do
 	[ $RC = 0 ] && [ ! -s .err ] && [ "$(names i.img | wc -l)" = 12 ] || echo "$how: $RC $(cat .err)"
 done >padded
 equal "zeros behind compressed data are padding" "$(cat padded)" ""
-done_testing 52
+done_testing 55

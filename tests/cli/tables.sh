@@ -81,10 +81,11 @@ while IFS='|' read -r line why; do
 	[ $RC = 1 ] && grep -q "bad: line 2: .*$why" .err && gone bad.img || echo "$line: $(cat .err)"
 done >refused <<'BAD'
 /dev/x|must be NAME
-/dev/x q 600 0 0|type
-/dev/x c 900 0 0 1 1|octal
-/dev/x c 600 nobody-knows-me 0 1 1|user
-/dev/x c 600 0 0 x 1|number
+/dev/x q 600 0 0|the type 'q' is not f, F, d, c, b or p
+/dev/x c 900 0 0 1 1|the mode '900' is not octal up to 7777
+/dev/x c 600 nobody-knows-me 0 1 1|'nobody-knows-me' is no user of this machine, nor a number
+/dev/x c 600 0 nobody-knows-me 1 1|'nobody-knows-me' is no group of this machine, nor a number
+/dev/x c 600 0 0 1 x|'x' is neither a number nor -
 /dev/x c 600 0 0 1 1 1 1 2000000|1048576
 /dev/x c 600 0 0 1 1 1 1 1 1|must be
 /dev/x p 600 0 0 - - 4294967290 1 7|START and COUNT: a number in a name is over 4294967295
