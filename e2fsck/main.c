@@ -80,7 +80,7 @@ static int run(struct fsck_args *args)
 	why = o.rc && f.diag.code ? cli_line_text(&args->line, f.diag.text) : NULL;
 	if (why)
 		snprintf(f.diag.text, sizeof(f.diag.text), "%s", why);
-	if (o.rc && !f.findings.canceled && !f.findings.ended && !s->json)
+	if (o.rc && !f.findings.canceled && !f.findings.ended)
 		cli_error("%s", xw_fsck_why(&f, &o));
 	if (o.rc && !f.opts.offset)
 		cli_partition_hint(f.opts.image);

@@ -310,6 +310,9 @@ is "  says that nothing was repaired" grep -q 'ends: nothing was repaired' .out
 fsck -fp --json ends
 equal "  and so in JSON" "$(grep -c '"done": *"accepted"' .out) $(grep -c '"done": *"repaired"' .out) $(json repaired .out)" "1 0 0"
 is "  and nothing was" cmp -s ends was
+fsck -n --json nothing
+status 8 "--json without an image"
+equal "  the reason on standard error, too" "$(cat .err)" "xw-fsck: $(json error .out)"
 rm -f undo # of -E discard above, if a second had passed since the image was made
 fsck -fy -z undo sample
 status 1 "-z"
@@ -320,4 +323,4 @@ if command -v e2undo >/dev/null; then
 else
 	skip "  makes an undo file" "e2undo is not installed" 2
 fi
-done_testing 176
+done_testing 178
