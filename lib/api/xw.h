@@ -30,7 +30,8 @@ extern "C" {
 #define XW_E_TRUNCATED (-11) /* the source ends early */
 #define XW_E_NOTFOUND (-14) /* a file, or a path in the image, does not exist */
 #define XW_E_EXISTS (-12) /* the target has contents, and "-F" was not set */
-#define XW_E_STATE (-15) /* a change to the image was interrupted, and cannot be completed */
+/* a change to the image was interrupted, and cannot be completed; or the handle was run already */
+#define XW_E_STATE (-15)
 #define XW_E_BUSY (-17) /* the target is mounted or in use; "-F" set twice overwrites even that */
 
 /* "0.1.0". Static storage. */
