@@ -33,7 +33,7 @@ struct made_dir {
 struct extract {
 	struct xw_exporter x;
 	const struct xw_extract_opts *o;
-	struct xw_places places;
+	struct xw_extract_dirs places;
 	XW_VEC(struct made_dir) dirs;
 	struct xw_attr_notes notes;
 	uint8_t *buf;
@@ -87,7 +87,7 @@ struct maker {
 static int make_item(const struct maker *m, int *dir, const char **name)
 {
 	const char *path = m->item->path;
-	int rc = xw_places_parent(&m->t->places, path, dir, name);
+	int rc = xw_extract_dirs_parent(&m->t->places, path, dir, name);
 
 	if (rc)
 		return fail(m->t, path, -rc, "cannot open the directory");
@@ -113,7 +113,7 @@ static int attributes(struct extract *t, const struct xw_export_item *item, int 
 		.item = item,
 		.fd = fd,
 		.by_path = by_path,
-		.inherits = made && xw_places_acl(&t->places),
+		.inherits = made && xw_extract_dirs_acl(&t->places),
 	};
 
 	return xw_extract_attributes(&a);
@@ -236,7 +236,7 @@ static int put_link(struct extract *t, const struct xw_export_item *item)
 {
 	struct maker m = {.make = make_link, .t = t, .item = item};
 	const char *name;
-	int dir, rc = xw_places_parent(&t->places, item->link, &dir, &m.from_name);
+	int dir, rc = xw_extract_dirs_parent(&t->places, item->link, &dir, &m.from_name);
 
 	if (rc)
 		return fail(t, item->path, -rc, "cannot open the directory of its first name");
@@ -316,7 +316,7 @@ static int extract_put(void *to, const struct xw_export_item *item)
 static int open_dir(struct extract *t, const char *path)
 {
 	const char *name;
-	int dir, fd, rc = xw_places_parent(&t->places, path, &dir, &name);
+	int dir, fd, rc = xw_extract_dirs_parent(&t->places, path, &dir, &name);
 
 	if (rc)
 		return rc;
@@ -382,7 +382,7 @@ int xw_image_to_dir(struct xw_image *img, const struct xw_export_opts *o,
 	if (!rc && !t.buf)
 		rc = xw_fail_nomem(img->diag, "buffer");
 	if (!rc && any) {
-		err = xw_places_open(&t.places, eo->dir);
+		err = xw_extract_dirs_open(&t.places, eo->dir);
 		if (err)
 			rc = xw_fail_errno(img->diag, XW_ERR_IO, -err, "%s: cannot unpack there",
 					   eo->dir);
@@ -396,7 +396,7 @@ int xw_image_to_dir(struct xw_image *img, const struct xw_export_opts *o,
 	while (t.dirs.n)
 		free(t.dirs.v[--t.dirs.n].path);
 	xw_vec_free(&t.dirs);
-	xw_places_close(&t.places);
+	xw_extract_dirs_close(&t.places);
 	free(t.buf);
 	return xw_export_finish(&t.x, rc);
 }

@@ -23,14 +23,14 @@ static bool has_default_acl(int fd)
 	return getxattr(proc, "system.posix_acl_default", NULL, 0) > 0;
 }
 
-bool xw_places_acl(const struct xw_places *p)
+bool xw_extract_dirs_acl(const struct xw_extract_dirs *p)
 {
 	return p->n ? p->at[p->n - 1].acl : p->top_acl;
 }
 
-int xw_places_open(struct xw_places *p, const char *dir)
+int xw_extract_dirs_open(struct xw_extract_dirs *p, const char *dir)
 {
-	*p = (struct xw_places){.top = -1};
+	*p = (struct xw_extract_dirs){.top = -1};
 	if (mkdir(dir, 0777) && errno != EEXIST)
 		return -errno;
 	p->top = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -40,13 +40,13 @@ int xw_places_open(struct xw_places *p, const char *dir)
 	return 0;
 }
 
-static void leave(struct xw_places *p)
+static void leave(struct xw_extract_dirs *p)
 {
 	close(p->at[--p->n].fd);
 	p->path.n = p->n ? p->at[p->n - 1].len : 0;
 }
 
-void xw_places_close(struct xw_places *p)
+void xw_extract_dirs_close(struct xw_extract_dirs *p)
 {
 	while (p->n)
 		leave(p);
@@ -73,22 +73,22 @@ static int enter(int fd, const char *name, size_t len)
 }
 
 /* Push a level; if there is no room it replaces the last one. */
-static int push(struct xw_places *p, int fd, const char *path, size_t len)
+static int push(struct xw_extract_dirs *p, int fd, const char *path, size_t len)
 {
 	if (xw_vec_reserve(&p->path, len)) {
 		close(fd);
 		return -ENOMEM;
 	}
-	if (p->n == XW_PLACE_LEVELS)
+	if (p->n == XW_EXTRACT_LEVELS)
 		leave(p);
 	memcpy(p->path.v, path, len);
 	p->path.n = len;
-	p->at[p->n++] = (struct xw_place){.len = len, .fd = fd, .acl = has_default_acl(fd)};
+	p->at[p->n++] = (struct xw_extract_dir){.len = len, .fd = fd, .acl = has_default_acl(fd)};
 	return 0;
 }
 
 /* Is path (len bytes) below the directory at level i, or equal to it? */
-static bool leads_to(const struct xw_places *p, unsigned i, const char *path, size_t len)
+static bool leads_to(const struct xw_extract_dirs *p, unsigned i, const char *path, size_t len)
 {
 	const size_t n = p->at[i].len;
 
@@ -107,7 +107,7 @@ static bool leads_down(const char *path)
 	}
 }
 
-int xw_places_parent(struct xw_places *p, const char *path, int *fd, const char **name)
+int xw_extract_dirs_parent(struct xw_extract_dirs *p, const char *path, int *fd, const char **name)
 {
 	const char *slash = strrchr(path, '/');
 	const size_t len = slash ? (size_t)(slash - path) : 0;

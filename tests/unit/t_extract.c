@@ -57,17 +57,17 @@ static bool host_has(struct host *h, const char *path, struct stat *st)
 /* Deeper than the levels that stay open, and back: always the directory of the path. */
 START_TEST(deep_places)
 {
-	char path[XW_PLACE_LEVELS * 6 + 64] = "";
+	char path[XW_EXTRACT_LEVELS * 6 + 64] = "";
 	struct stat by_fd, by_path;
-	struct xw_places p;
+	struct xw_extract_dirs p;
 	struct host h;
 	const char *name;
 	size_t len = 0;
 	int fd;
 
 	host_make(&h);
-	ck_assert_int_eq(xw_places_open(&p, h.top), 0);
-	for (unsigned i = 0; i < 2 * XW_PLACE_LEVELS; i++)
+	ck_assert_int_eq(xw_extract_dirs_open(&p, h.top), 0);
+	for (unsigned i = 0; i < 2 * XW_EXTRACT_LEVELS; i++)
 		len += (size_t)sprintf(path + len, "d/");
 	strcpy(path + len, "last");
 	for (int round = 0; round < 2; round++) {
@@ -77,20 +77,21 @@ START_TEST(deep_places)
 			char part[sizeof(path)];
 
 			snprintf(part, sizeof(part), "%.*slast", (int)cut, path);
-			ck_assert_int_eq(xw_places_parent(&p, part, &fd, &name), 0);
+			ck_assert_int_eq(xw_extract_dirs_parent(&p, part, &fd, &name), 0);
 			ck_assert_str_eq(name, "last");
 			ck_assert_int_eq(fstat(fd, &by_fd), 0);
 			snprintf(part, sizeof(part), "%.*s.", (int)cut, path);
 			ck_assert(host_has(&h, part, &by_path));
 			ck_assert_uint_eq(by_fd.st_ino, by_path.st_ino);
 			if (at % 10 == 0) {
-				ck_assert_int_eq(xw_places_parent(&p, "e/f/x", &fd, &name), 0);
+				ck_assert_int_eq(xw_extract_dirs_parent(&p, "e/f/x", &fd, &name),
+						 0);
 				ck_assert_str_eq(name, "x");
 			}
 		}
 	}
-	ck_assert_uint_le(p.n, XW_PLACE_LEVELS);
-	xw_places_close(&p);
+	ck_assert_uint_le(p.n, XW_EXTRACT_LEVELS);
+	xw_extract_dirs_close(&p);
 	host_drop(&h);
 }
 END_TEST
@@ -98,26 +99,26 @@ END_TEST
 START_TEST(places_follow_no_links)
 {
 	char link[96];
-	struct xw_places p;
+	struct xw_extract_dirs p;
 	struct host h;
 	struct stat st;
 	const char *name;
 	int fd;
 
 	host_make(&h);
-	ck_assert_int_eq(xw_places_open(&p, h.top), 0);
+	ck_assert_int_eq(xw_extract_dirs_open(&p, h.top), 0);
 	snprintf(link, sizeof(link), "%s/to-tmp", h.top);
 	ck_assert_int_eq(symlink("/tmp", link), 0);
 	snprintf(link, sizeof(link), "%s/dangling", h.top);
 	ck_assert_int_eq(symlink("made", link), 0);
-	ck_assert_int_eq(xw_places_parent(&p, "to-tmp/x", &fd, &name), -ENOTDIR);
-	ck_assert_int_eq(xw_places_parent(&p, "to-tmp/a/x", &fd, &name), -ENOTDIR);
-	ck_assert_int_eq(xw_places_parent(&p, "dangling/x", &fd, &name), -ENOTDIR);
+	ck_assert_int_eq(xw_extract_dirs_parent(&p, "to-tmp/x", &fd, &name), -ENOTDIR);
+	ck_assert_int_eq(xw_extract_dirs_parent(&p, "to-tmp/a/x", &fd, &name), -ENOTDIR);
+	ck_assert_int_eq(xw_extract_dirs_parent(&p, "dangling/x", &fd, &name), -ENOTDIR);
 	ck_assert(!host_has(&h, "made", &st));
-	ck_assert_int_eq(xw_places_parent(&p, "a/b", &fd, &name), 0);
+	ck_assert_int_eq(xw_extract_dirs_parent(&p, "a/b", &fd, &name), 0);
 	/* the name alone is nobody's to follow or not */
-	ck_assert_int_eq(xw_places_parent(&p, "to-tmp", &fd, &name), 0);
-	xw_places_close(&p);
+	ck_assert_int_eq(xw_extract_dirs_parent(&p, "to-tmp", &fd, &name), 0);
+	xw_extract_dirs_close(&p);
 	host_drop(&h);
 }
 END_TEST
@@ -127,22 +128,22 @@ START_TEST(places_lead_down)
 {
 	static const char *const bad[] = {"..",    "../x", "a/..", "a/../x", ".", "a/.",
 					  "a/./x", "/x",   "a//x", "a/",     "/", "b/../../x"};
-	struct xw_places p;
+	struct xw_extract_dirs p;
 	const char *name;
 	struct host h;
 	struct stat st;
 	int fd;
 
 	host_make(&h);
-	ck_assert_int_eq(xw_places_open(&p, h.top), 0);
-	ck_assert_int_eq(xw_places_parent(&p, "a/x", &fd, &name), 0);
+	ck_assert_int_eq(xw_extract_dirs_open(&p, h.top), 0);
+	ck_assert_int_eq(xw_extract_dirs_parent(&p, "a/x", &fd, &name), 0);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(bad); i++)
-		ck_assert_int_eq(xw_places_parent(&p, bad[i], &fd, &name), -EINVAL);
+		ck_assert_int_eq(xw_extract_dirs_parent(&p, bad[i], &fd, &name), -EINVAL);
 	ck_assert(!host_has(&h, "b", &st));
-	ck_assert_int_eq(xw_places_parent(&p, "", &fd, &name), 0);
-	ck_assert_int_eq(xw_places_parent(&p, "a/...", &fd, &name), 0);
+	ck_assert_int_eq(xw_extract_dirs_parent(&p, "", &fd, &name), 0);
+	ck_assert_int_eq(xw_extract_dirs_parent(&p, "a/...", &fd, &name), 0);
 	ck_assert_str_eq(name, "...");
-	xw_places_close(&p);
+	xw_extract_dirs_close(&p);
 	host_drop(&h);
 }
 END_TEST
