@@ -169,18 +169,33 @@ static bool has_value(const char *option)
 	return false;
 }
 
+/* An option that takes no value. */
+static int set_alone(struct fsck_opts *o, const char *option, const char *value,
+		     struct xw_diag *diag)
+{
+	struct fsck_opts unused = {0};
+	enum fsck_mode mode;
+	const bool is_mode = mode_of(option, &mode);
+
+	if (!is_mode && !set_flag(&unused, option))
+		return XW_ERR_NOTFOUND;
+	if (value) {
+		(void)xw_fail(diag, XW_ERR_USAGE, "option %s takes no value", option);
+		return FSCK_EXIT_USAGE;
+	}
+	if (is_mode)
+		return set_mode(o, mode, diag);
+	(void)set_flag(o, option);
+	return 0;
+}
+
 int xw_fsck_set(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag)
 {
-	enum fsck_mode mode;
 	const char **name;
 
-	if (mode_of(option, &mode))
-		return set_mode(o, mode, diag);
-	if (set_flag(o, option))
-		return 0;
 	name = name_of(o, option);
 	if (!name && !has_value(option))
-		return XW_ERR_NOTFOUND;
+		return set_alone(o, option, value, diag);
 	if (!value) {
 		(void)xw_fail(diag, XW_ERR_USAGE, "option %s needs a value", option);
 		return FSCK_EXIT_USAGE;

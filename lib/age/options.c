@@ -224,6 +224,9 @@ static int store(struct xw_age_options *o, size_t i, const char *value)
 
 	switch (options[i].form) {
 	case FLAG:
+		if (value)
+			return xw_fail(o->diag, XW_ERR_USAGE, "%s: takes no value",
+				       options[i].name);
 		*(bool *)field = true;
 		break;
 	case NUMBER:

@@ -205,6 +205,14 @@ static int set_value(struct xw_export *x, const char *option, const char *value)
 				     : rc;
 }
 
+/* set_flag() on a handle that nobody uses. */
+static bool is_flag(const char *option)
+{
+	struct xw_export nobody = {0};
+
+	return set_flag(&nobody, option);
+}
+
 int xw_export_set(struct xw_export *x, const char *option, const char *value)
 {
 	xw_diag_clear(&x->diag);
@@ -218,6 +226,8 @@ int xw_export_set(struct xw_export *x, const char *option, const char *value)
 		return set_order(x, value);
 	if (!strcmp(option, "--format"))
 		return set_format(x, value);
+	if (value && is_flag(option))
+		return xw_fail(&x->diag, XW_ERR_USAGE, "%s: takes no value", option);
 	return set_flag(x, option) ? 0 : set_value(x, option, value);
 }
 

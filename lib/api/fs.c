@@ -38,7 +38,13 @@ void xw_fs_free(struct xw_fs *fs)
 
 int xw_fs_set(struct xw_fs *fs, const char *option, const char *value)
 {
+	static const char *const flags[] = {"--ignore-checksums", NULL};
+	int rc;
+
 	xw_diag_clear(&fs->diag);
+	rc = xw_option_alone(flags, option, value, &fs->diag);
+	if (rc)
+		return rc;
 	if (!strcmp(option, "-E"))
 		return xw_option_offset(value, &fs->offset, &fs->diag);
 	if (!strcmp(option, "--redo-file") || !strcmp(option, "--redo-dir"))

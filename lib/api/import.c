@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "api/import.h"
+#include "api/option.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,11 +62,16 @@ static int set_extended(struct xw_import *x, const char *value)
 
 int xw_import_set(struct xw_import *x, const char *option, const char *value)
 {
+	static const char *const flags[] = {"--dry-run", "--keep-old-files", "--skip-old-files",
+					    NULL};
 	int rc;
 
 	xw_diag_clear(&x->m.diag);
 	if (x->m.ran)
 		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle was run already", option);
+	rc = xw_option_alone(flags, option, value, &x->m.diag);
+	if (rc)
+		return rc;
 	if (!strcmp(option, "--commit"))
 		return xw_commit_how_set(value, &x->how, &x->m.diag);
 	if (!strcmp(option, "--redo-file"))

@@ -2,6 +2,7 @@
 /* The public mkfs handle: options in by name, one run, results out. */
 #include "config.h"
 
+#include "api/option.h"
 #include "api/run.h"
 
 #include <stdlib.h>
@@ -118,11 +119,15 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 
 int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 {
+	static const char *const flags[] = {"-c", "-D", "-F", "-j", "-n", "-S", "--replace", NULL};
 	int rc;
 
 	xw_diag_clear(&m->diag);
 	if (m->ran)
 		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle was run already", option);
+	rc = xw_option_alone(flags, option, value, &m->diag);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(option_names); i++) {
 		if (!strcmp(option, option_names[i]))
 			return xw_params_set(&m->params, (enum xw_mkfs_option)i, value, &m->diag);

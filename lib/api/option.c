@@ -19,6 +19,15 @@ int xw_option_offset(const char *value, uint64_t *offset, struct xw_diag *diag)
 	return 0;
 }
 
+int xw_option_alone(const char *const *flags, const char *option, const char *value,
+		    struct xw_diag *diag)
+{
+	for (; value && *flags; flags++)
+		if (!strcmp(option, *flags))
+			return xw_fail(diag, XW_ERR_USAGE, "%s: takes no value", option);
+	return 0;
+}
+
 int xw_option_text(const char *option, const char *value, char **where, struct xw_diag *diag)
 {
 	char *own;

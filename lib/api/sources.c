@@ -2,6 +2,7 @@
 /* Shared by creating and importing: options for reading sources, and statistics. */
 #include "config.h"
 
+#include "api/option.h"
 #include "api/run.h"
 
 #include <stdlib.h>
@@ -138,9 +139,14 @@ int xw_mkfs_add_source_cb(struct xw_mkfs *m, xw_read_cb *read, void *arg, const 
 
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value)
 {
+	static const char *const flags[] = {"--all-root",          "--clamp-mtime",
+					    "--ignore-unreadable", "--no-oci",
+					    "--one-file-system",   NULL};
 	long long v;
-	int rc;
+	int rc = xw_option_alone(flags, option, value, &m->diag);
 
+	if (rc)
+		return rc;
 	if (!strcmp(option, "-d"))
 		return xw_mkfs_add_source(m, value);
 	if (!strcmp(option, "--one-file-system")) {

@@ -124,6 +124,8 @@ int xw_tune_option(struct xw_tune_options *o, const char *option, const char *va
 			continue;
 		if (!options[i].valueless && (!value || (options[i].named && !*value)))
 			return xw_fail(o->diag, XW_ERR_USAGE, "%s: needs a value", option);
+		if (options[i].valueless && value)
+			return xw_fail(o->diag, XW_ERR_USAGE, "%s: takes no value", option);
 		return options[i].set(o, value);
 	}
 	return XW_ERR_NOTFOUND;

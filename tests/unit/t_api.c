@@ -43,6 +43,34 @@ START_TEST(missing_value)
 }
 END_TEST
 
+/* "-F" "0" would set -F. Of each handle: an option without a value, given one. */
+#define REFUSES_VALUE(handle, option, how)                                                         \
+	do {                                                                                       \
+		struct xw_##handle *h;                                                             \
+		ck_assert_int_eq(xw_##handle##_new(&h), 0);                                        \
+		ck_assert_int_eq(xw_##handle##_set(h, option, "0"), XW_E_USAGE);                   \
+		ck_assert_str_eq(xw_##handle##_error(h), how);                                     \
+		ck_assert_int_eq(xw_##handle##_set(h, option, NULL), 0);                           \
+		xw_##handle##_free(h);                                                             \
+	} while (0)
+
+START_TEST(value_too_many)
+{
+	REFUSES_VALUE(mkfs, "-F", "-F: takes no value");
+	REFUSES_VALUE(mkfs, "-j", "-j: takes no value");
+	REFUSES_VALUE(mkfs, "--all-root", "--all-root: takes no value");
+	REFUSES_VALUE(import, "--dry-run", "--dry-run: takes no value");
+	REFUSES_VALUE(import, "--no-oci", "--no-oci: takes no value");
+	REFUSES_VALUE(export, "--zstd", "--zstd: takes no value");
+	REFUSES_VALUE(export, "--same-owner", "--same-owner: takes no value");
+	REFUSES_VALUE(check, "-y", "option -y takes no value");
+	REFUSES_VALUE(check, "-f", "option -f takes no value");
+	REFUSES_VALUE(tune, "-f", "-f: takes no value");
+	REFUSES_VALUE(age, "--fast", "--fast: takes no value");
+	REFUSES_VALUE(fs, "--ignore-checksums", "--ignore-checksums: takes no value");
+}
+END_TEST
+
 START_TEST(last_error_counts)
 {
 	ck_assert_int_eq(xw_mkfs_set(m, "--no-such", "x"), XW_E_USAGE);
@@ -185,6 +213,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, missing_value, 0, XW_ARRAY_SIZE(valued));
+	tcase_add_test(t, value_too_many);
 	tcase_add_test(t, last_error_counts);
 	tcase_add_loop_test(t, callback, 0, XW_ARRAY_SIZE(pieces));
 	tcase_add_loop_test(t, callback_fails, 0, 5);
