@@ -139,11 +139,13 @@ static bool may_run(struct dbg *d, const struct dbg_verb *v, int argc, char **ar
 static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 {
 	if (rc == DBG_USAGE) {
+		const char *const typed = d->stock && d->verb ? d->verb : v->name;
+
 		fflush(d->out);
 		if (!d->stock)
 			d->verb = NULL;
-		dbg_complain(d, "%csage: %s%s%s", d->stock ? 'U' : 'u', v->name,
-			     *v->usage ? " " : "", v->usage);
+		dbg_complain(d, "%csage: %s%s%s", d->stock ? 'U' : 'u', typed, *v->usage ? " " : "",
+			     v->usage);
 	} else if (rc == DBG_SAID || (rc == XW_ERR_IO && !*d->diag.text && ferror(d->out))) {
 		d->failed = true; /* the end of the tool reports that results cannot be written */
 	} else if (rc) {

@@ -119,6 +119,8 @@ equal "a request that fails is not the last" "$(cat .out)" hello
 fails 1 "no verb 'nosuch'" "no such verb"
 dbg -R "stat" img
 fails 1 'usage: show_inode_info FILE' "usage of a verb"
+run_tool ./debugfs /dev/null -R "stat" img
+equal "  under the stock name, with the name as typed" "$(cat .err)" "stat: Usage: stat FILE"
 dbg -R "ls -x" img
 fails 1 'usage: list_directory' "unknown option of a verb"
 dbg -R "help stat" img
@@ -620,4 +622,4 @@ printf 'X' | dd of=order.img bs=1 seek=$((leaf + 100)) conv=notrunc status=none
 dbg -R "ls -l /dir" order.img
 is "  a damaged node is named" grep -q 'directory inode .*itree block' .err
 equal "  and each name is listed once" "$(grep -o 'name-[0-9]*' .out | sort -u | wc -l) $(grep -c 'name-' .out)" "400 400"
-done_testing 232
+done_testing 233
