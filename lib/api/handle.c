@@ -59,13 +59,15 @@ static double seconds_since(const struct timespec *t)
 static bool ended(void *arg)
 {
 	struct xw_handle *h = arg;
-	const struct xw_progress p = {
-		.phase = h->phase,
-		.done = h->done ? *h->done : 0,
-		.files = h->files ? *h->files : 0,
-	};
 
+	/* the counts are this thread's alone, too */
 	if (pthread_equal(pthread_self(), h->thread) && seconds_since(&h->told) >= TELL_EACH) {
+		const struct xw_progress p = {
+			.phase = h->phase,
+			.done = h->done ? *h->done : 0,
+			.files = h->files ? *h->files : 0,
+		};
+
 		clock_gettime(CLOCK_MONOTONIC, &h->told);
 		if (h->progress(h->progress_arg, &p))
 			__atomic_store_n(&h->canceled, true, __ATOMIC_RELAXED);
@@ -94,6 +96,8 @@ int xw_handle_end(struct xw_handle *h, int rc, const char *path)
 {
 	if (rc && !h->diag.code)
 		xw_fail(&h->diag, rc, "%s: %s", path, xw_err_text(rc));
+	if (!rc) /* what the run has got over is no failure of it */
+		xw_diag_clear(&h->diag);
 	xw_fail_repair(&h->diag);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/handle.h"
 #include "api/xw.h"
 #include "base/types.h"
 #include "tmp.h"
@@ -434,6 +435,18 @@ static void *change_one(void *arg)
 	return NULL;
 }
 
+/* A run may get over a failure, such as no memory for what makes it faster. */
+START_TEST(success_has_no_message)
+{
+	struct xw_handle h = {0};
+
+	ck_assert_int_eq(xw_handle_begin(&h, "image"), 0);
+	(void)xw_fail_nomem(&h.diag, "a cache");
+	ck_assert_int_eq(xw_handle_end(&h, 0, "image"), 0);
+	ck_assert_str_eq(h.diag.text, "");
+}
+END_TEST
+
 START_TEST(threads)
 {
 	pthread_t other;
@@ -464,6 +477,7 @@ int main(void)
 	tcase_add_test(tc, age_and_measure);
 	tcase_add_test(tc, age_misses);
 	tcase_add_loop_test(tc, age_refuses, 0, XW_ARRAY_SIZE(age_refused));
+	tcase_add_test(tc, success_has_no_message);
 	tcase_add_test(tc, threads);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
