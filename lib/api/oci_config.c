@@ -60,6 +60,41 @@ static bool same_path(const char *a, const char *b)
 	       !stat(dir_b, &y) && xw_same_file(&x, &y);
 }
 
+/* An existing file: can it be replaced, or written to? */
+static int check_file(struct xw_mkfs *m, const struct stat *st)
+{
+	if (S_ISDIR(st->st_mode))
+		return fail(m, EISDIR, "");
+	return access(m->oci_config_file, W_OK) ? fail(m, errno, "") : 0;
+}
+
+/* What can be known of the place before an existing image is overwritten. */
+static int check_place(struct xw_mkfs *m)
+{
+	const char *file = m->oci_config_file;
+	auto_free char *dir = NULL;
+	struct stat st;
+
+	if (is_descriptor(file))
+		return 0;
+	if (!stat(file, &st))
+		return check_file(m, &st);
+	if (!lstat(file, &st) && S_ISLNK(st.st_mode)) /* what it names is made */
+		return 0;
+	dir = dir_of(file);
+	if (!dir)
+		return xw_fail_nomem(&m->diag, "--oci-config");
+	return access(dir, W_OK | X_OK) ? fail(m, errno, ": cannot open") : 0;
+}
+
+int xw_run_oci_config_needed(struct xw_mkfs *m, size_t opened)
+{
+	return m->oci_config_file && !m->oci_config && opened == m->sources.n
+		       ? xw_fail(&m->diag, XW_ERR_INPUT,
+				 "--oci-config: no source is a container image")
+		       : 0;
+}
+
 int xw_run_oci_config_check(struct xw_mkfs *m, const char *path)
 {
 	const char *file = m->oci_config_file;
@@ -75,7 +110,7 @@ int xw_run_oci_config_check(struct xw_mkfs *m, const char *path)
 	}
 	return clash ? xw_fail(&m->diag, XW_ERR_USAGE,
 			       "--oci-config %s: is also the image or a source", file)
-		     : 0;
+		     : check_place(m);
 }
 
 /* Write a new file that xw_run_oci_config_publish() gives its name. */
@@ -103,18 +138,12 @@ int xw_run_oci_config(struct xw_mkfs *m)
 
 	if (!file)
 		return 0;
-	if (!m->oci_config)
-		return xw_fail(&m->diag, XW_ERR_INPUT,
-			       "--oci-config: no source is a container image");
 	if (is_descriptor(file))
 		return 0;
 	exists = !stat(file, &st);
-	if (exists && S_ISDIR(st.st_mode))
-		return fail(m, EISDIR, "");
-	if (exists && access(file, W_OK))
-		return fail(m, errno, "");
-	if (exists && !S_ISREG(st.st_mode))
-		return 0;
+	rc = exists ? check_file(m, &st) : 0;
+	if (rc || (exists && !S_ISREG(st.st_mode)))
+		return rc;
 	rc = write_new(m);
 	if (!rc)
 		return 0;

@@ -82,10 +82,15 @@ void xw_run_source_clear(struct xw_mkfs *m);
  * XW_ERR_INPUT: there was none.
  */
 int xw_run_oci_config(struct xw_mkfs *m);
+/* So many sources were opened, which are all: XW_ERR_INPUT if none has a configuration. */
+int xw_run_oci_config_needed(struct xw_mkfs *m, size_t opened);
 /* When the image is complete, and closed: may block. */
 int xw_run_oci_config_publish(struct xw_mkfs *m);
 void xw_run_oci_config_clear(struct xw_mkfs *m);
-/* Before anything is read: the file must be neither the image nor a source. XW_ERR_USAGE. */
+/*
+ * Before anything is read: the file must be neither the image nor a source (XW_ERR_USAGE), and in a
+ * place that can be written.
+ */
 int xw_run_oci_config_check(struct xw_mkfs *m, const char *path);
 
 /* The input of a run: the tree being filled, the destination of data, and progress reports. */

@@ -342,19 +342,45 @@ static bool excluded(const void *arg, struct xw_slice path)
 	return xw_select_excluded(arg, path);
 }
 
-static int read_tables(struct xw_intake *in)
+/* Tables that are read, before the sources: an existing image is not yet overwritten. */
+struct tables {
+	XW_VEC(struct xw_source *) v;
+};
+
+static int read_tables(const struct xw_intake *in, struct tables *t)
 {
 	struct xw_mkfs *m = in->m;
 	int rc = 0;
 
 	for (size_t i = 0; i < m->tables.n && !rc; i++) {
-		rc = xw_devtable_open(m->tables.v[i], &in->fill.names, &m->diag, &in->source);
-		if (!rc)
-			rc = xw_fill_source(&in->fill, in->source);
-		xw_source_close(in->source);
+		struct xw_source *s = NULL;
+
+		rc = xw_devtable_open(m->tables.v[i], &in->fill.names, &m->diag, &s);
+		if (!rc && xw_vec_push(&t->v, s)) {
+			xw_source_close(s);
+			rc = xw_fail_nomem(&m->diag, "--device-table");
+		}
+	}
+	return rc == XW_ERR_USAGE ? XW_ERR_INPUT : rc;
+}
+
+static int fill_tables(struct xw_intake *in, const struct tables *t)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < t->v.n && !rc; i++) {
+		in->source = t->v.v[i];
+		rc = xw_fill_source(&in->fill, in->source);
 		in->source = NULL;
 	}
 	return rc == XW_ERR_USAGE ? XW_ERR_INPUT : rc;
+}
+
+static void close_tables(struct tables *t)
+{
+	for (size_t i = 0; i < t->v.n; i++)
+		xw_source_close(t->v.v[i]);
+	xw_vec_free(&t->v);
 }
 
 /* Keep the configuration of the last container image. */
@@ -377,7 +403,7 @@ static int keep_config(struct xw_mkfs *m, const struct xw_source *s)
 	return 0;
 }
 
-int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2])
+static int read_sources(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2])
 {
 	struct xw_mkfs *m = in->m;
 	const struct xw_source_opts o = {
@@ -393,7 +419,7 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 		.platform = m->platform,
 		.spool = {m->spool_dir, m->spool_limited, m->spool_limit},
 	};
-	int rc = 0;
+	int rc = xw_run_oci_config_needed(m, 0);
 
 	for (size_t i = 0; i < m->sources.n && !rc; i++) {
 		struct xw_source **s = &in->source;
@@ -403,6 +429,8 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 			     : xw_source_open(m->sources.v[i], &o, &m->diag, s);
 		if (!rc)
 			rc = keep_config(m, *s);
+		if (!rc)
+			rc = xw_run_oci_config_needed(m, i + 1);
 		if (!rc)
 			rc = xw_fill_source(&in->fill, *s);
 		if (rc == XW_ERR_UNSUPPORTED)
@@ -414,8 +442,19 @@ int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id 
 	}
 	if (!rc && m->platform && !m->oci_source)
 		xw_log(&m->diag, XW_LOG_WARN, "--platform: no source is a container image");
+	return rc;
+}
+
+int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2])
+{
+	struct tables tables = {0};
+	int rc = read_tables(in, &tables);
+
 	if (!rc)
-		rc = read_tables(in);
+		rc = read_sources(in, threaded, skip);
+	if (!rc)
+		rc = fill_tables(in, &tables);
+	close_tables(&tables);
 	return rc ? rc : xw_fill_label_directories(&in->fill);
 }
 

@@ -102,6 +102,16 @@ is "  nothing is made" gone i
 mkfs -q --oci-config new.img -d oci-gzip ./new.img
 fails 2 "oci-config new.img: is also the image or a source" "a file that does not exist yet, and is the image"
 is "  nothing is made" gone new.img
+mkfs -q -F i 64M
+cp i before
+printf '%s\n' 'tmp|tmp: Is a directory|oci-gzip' 'none/c|none/c: cannot open: No such file|oci-gzip' \
+	'c.json/c|c.json/c: cannot open: Not a directory|oci-gzip' 'c|no source is a container image|l1.tar' >lines
+while IFS='|' read -r file message source; do
+	mkfs -q -F --oci-config "$file" -d "$source" i
+	fails 1 "oci-config:* *$message" "an existing image, and $message"
+	is "  it is not overwritten" cmp i before
+done <lines
+rm -f i
 mkfifo fifo
 "$MKFS" -q --oci-config fifo -d oci-gzip i >.out 2>.err &
 pid=$!
@@ -146,4 +156,4 @@ if is_root && touch c.bind && mount --bind c.bind c.json 2>/dev/null; then
 else
 	skip "a file that is a mount point" "needs root for a bind mount" 2
 fi
-done_testing 62
+done_testing 70

@@ -172,6 +172,16 @@ echo 'etc 3 2 0755' >more
 mkfs -q --fs-config twice --fs-config more -d lt bad.img
 fails 2 "more: line 1: line 3 of an earlier table has other values for /etc" "  also from another table"
 
+# An existing image is not overwritten before all tables were read.
+mkfs -q --replace kept 2M
+cp kept before
+echo '/dev/x c 640' >bad
+for args in '--device-table nothing' '--device-table bad' '--fs-config nothing' '--fs-config bad'; do
+	mkfs -q -F $args -d lt.tar kept
+	[ $RC != 0 ] && cmp -s kept before || echo "$args: $RC"
+done >.said
+equal "a table that cannot be used, and an existing image" "$(cat .said)" ""
+
 # ---- file_contexts ----
 
 cat >contexts <<'C'
