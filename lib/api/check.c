@@ -59,6 +59,18 @@ void xw_check_free(struct xw_check *c)
 	free(c);
 }
 
+/* The tool's messages are those of e2fsck, some of which do not say what they are about. */
+static int name_option(struct xw_diag *diag, const char *option, const char *value)
+{
+	const struct xw_diag told = *diag;
+
+	if (!strstr(told.text, option)) {
+		xw_diag_clear(diag);
+		xw_fail(diag, told.code, "%s %s: %s", option, value ? value : "", told.text);
+	}
+	return told.code;
+}
+
 int xw_check_set(struct xw_check *c, const char *option, const char *value)
 {
 	char *own = value ? strdup(value) : NULL;
@@ -72,7 +84,7 @@ int xw_check_set(struct xw_check *c, const char *option, const char *value)
 	status = xw_fsck_set(&c->opts, option, own, &c->diag);
 	if (status == XW_ERR_NOTFOUND)
 		return xw_fail(&c->diag, XW_ERR_USAGE, "unknown option %s", option);
-	return status ? c->diag.code : 0;
+	return status ? name_option(&c->diag, option, value) : 0;
 }
 
 static void forward_log(void *arg, enum xw_log_level level, const char *line)

@@ -371,7 +371,7 @@ static const struct {
 	{"now", "x", "option now: invalid number 'x'"},
 	{"--jobs", "0", "--jobs 0: must be 1 to 1024"},
 	{"--commit", "x", "--commit: \"x\" is not auto, journal, inside or file"},
-	{"-E", "x", "unknown extended option 'x'"},
+	{"-E", "x", "-E x: unknown extended option 'x'"},
 	{"-E", "offset=x", "-E offset=x: must be a number of bytes"},
 	{"-E", "discard=1", "-E discard takes no value"},
 };
