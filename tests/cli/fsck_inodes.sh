@@ -111,7 +111,8 @@ hurt root-missing img 'sif <2> mode 0100644' 'sif <2> block[5] 4000'
 hurt directory-too-big img 'sif dir block[3] 0x7FFFFFFF' 'sif dir size 0'
 
 cp img bad
-poke bad $(($(record img a 4096) + 0x64)) 07
+at=$(($(record img a 4096) + 0x64)) # of i_generation, which is random: any other value
+poke bad $at "$(printf '%02x' $((0x$(dd if=img bs=1 skip=$at count=1 status=none | od -An -tx1 | tr -d ' ') ^ 1)))"
 found inode-csum
 cp plain bad
 poke bad $(($(record plain a 4096) + 0x76)) 01

@@ -227,4 +227,4 @@ else
 BAD
 	equal "  what libselinux refuses, with the line" "$(cat refused)" ""
 fi
-done_testing 42
+done_testing 43
