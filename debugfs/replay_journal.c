@@ -25,8 +25,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "commit/super.h"
-#include "fastcommit/fastcommit.h"
 #include "session/edit.h"
 #include "session/journal.h"
 
@@ -95,40 +93,12 @@ struct outside {
 	struct xw_replay plan;
 };
 
-/* Set or clear RECOVER; error: and record one in the filesystem. */
-static int set_recover(struct dbg *d, struct xw_dev *dev, bool on, bool error)
-{
-	uint8_t raw[XW_SUPER_SIZE];
-	struct xw_super sb;
-	int rc = xw_dev_pread(dev, raw, sizeof(raw), XW_SUPER_OFFSET);
-
-	if (!rc && xw_super_decode(raw, &sb))
-		rc = xw_fail(&d->diag, XW_ERR_CORRUPT,
-			     "the journal's copy of the superblock is not valid");
-	if (rc)
-		return rc;
-	sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
-	if (on)
-		sb.feature_incompat |= XW_INCOMPAT_RECOVER;
-	if (error)
-		sb.state |= XW_STATE_ERROR;
-	xw_super_encode(&sb, raw);
-	return xw_dev_pwrite(dev, raw, sizeof(raw), XW_SUPER_OFFSET);
-}
-
 static int replay_outside(void *arg, struct xw_dev *dev)
 {
 	struct outside *r = arg;
-	const struct xw_replay *plan = &r->plan;
-	int rc = xw_replay_apply(r->log, plan, UINT64_MAX, dev);
+	int rc = xw_journal_apply_external(dev, r->log, &r->plan, &r->d->diag);
 
-	if (!rc)
-		rc = set_recover(r->d, dev, false, r->log->jsb.err);
-	if (!rc)
-		rc = xw_journal_count_free(dev);
-	if (rc >= 0 && plan->fast_blocks)
-		rc = xw_update_fast(dev, plan->fast, plan->fast_blocks, &r->d->diag);
-	return rc < 0 ? rc : set_recover(r->d, dev, true, false);
+	return rc ? rc : xw_journal_set_recover(dev, true, false, &r->d->diag);
 }
 
 /* What a session is besides its image. */
@@ -192,7 +162,7 @@ static int clear_recover(struct dbg *d, struct kept *k)
 
 	if (rc)
 		return rc;
-	rc = set_recover(d, xw_edit_dev(d->edit), false, false);
+	rc = xw_journal_set_recover(xw_edit_dev(d->edit), false, false, &d->diag);
 	d->dirty = true;
 	if (!rc)
 		rc = keep(d, d->journal, &again);

@@ -18,7 +18,6 @@
 #include "journal/replay.h"
 #include "open/open.h"
 #include "session/journal.h"
-#include "fastcommit/fastcommit.h"
 
 static int open_device(struct fsck *f, struct xw_dev **dev)
 {
@@ -39,46 +38,11 @@ static int open_device(struct fsck *f, struct xw_dev **dev)
 		       f->opts.image, uuid);
 }
 
-static int set_recover(struct fsck *f, bool on, bool error)
-{
-	uint8_t raw[XW_SUPER_SIZE];
-	struct xw_super sb;
-	int rc = xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
-
-	if (!rc && xw_super_decode(raw, &sb))
-		rc = xw_fail(&f->diag, XW_ERR_CORRUPT,
-			     "%s: the journal's copy of the superblock is not valid",
-			     f->opts.image);
-	if (rc)
-		return rc;
-	sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
-	if (on)
-		sb.feature_incompat |= XW_INCOMPAT_RECOVER;
-	if (error)
-		sb.state |= XW_STATE_ERROR;
-	xw_super_encode(&sb, raw);
-	return xw_dev_pwrite(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
-}
-
-/* Write the contents of the log to the overlay, as after a recovery that is complete. */
-static int apply(struct fsck *f, struct xw_log *log, const struct xw_replay *r)
-{
-	int rc = xw_replay_apply(log, r, UINT64_MAX, f->dev);
-
-	if (!rc)
-		rc = set_recover(f, false, log->jsb.err || r->damaged);
-	if (!rc)
-		rc = xw_journal_count_free(f->dev);
-	if (rc >= 0 && r->fast_blocks)
-		rc = xw_update_fast(f->dev, r->fast, r->fast_blocks, &f->diag);
-	return rc < 0 ? rc : 0;
-}
-
 /* Commit the replayed blocks to the image, then empty the log. */
 static int commit_replay(struct fsck *f, struct xw_log *log, const struct xw_replay *r)
 {
 	struct xw_commit_info info = {0};
-	int rc = set_recover(f, true, false);
+	int rc = xw_journal_set_recover(f->dev, true, false, &f->diag);
 
 	if (!rc)
 		rc = xw_edit_commit(f->edit, &info);
@@ -91,7 +55,7 @@ static int commit_replay(struct fsck *f, struct xw_log *log, const struct xw_rep
 	rc = xw_replay_finish(log, r);
 	if (!rc)
 		rc = xw_dev_flush(log->dev);
-	return rc ? rc : set_recover(f, false, false);
+	return rc ? rc : xw_journal_set_recover(f->dev, false, false, &f->diag);
 }
 
 static int replay(struct fsck *f, struct xw_log *log)
@@ -108,7 +72,7 @@ static int replay(struct fsck *f, struct xw_log *log)
 	if (!rc) {
 		f->replayed = true;
 		fsck_tell_replayed(f);
-		rc = apply(f, log, &r);
+		rc = xw_journal_apply_external(f->dev, log, &r, &f->diag);
 	}
 	if (!rc && r.damaged) {
 		fsck_found_replay(f, how);

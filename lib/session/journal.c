@@ -4,7 +4,7 @@
  *
  *   RECOVER set, log in use    -> blocks in place, flush      xw_replay_apply
  *   the same                   -> log empty, flush            xw_replay_finish
- *   RECOVER set, log empty     -> RECOVER clear, flush        clear_recover
+ *   RECOVER set, log empty     -> RECOVER clear, flush        xw_journal_set_recover
  *
  * Each step can be interrupted: recovery starts over from the state before it. With UNSETTLED the
  * caller does the last step together with the rest of the recovery. Fast commits change many blocks
@@ -60,9 +60,7 @@ static int check_logged_super(struct xw_log *log, const struct xw_replay *r,
 	return rc;
 }
 
-/* Clear RECOVER in the superblock, which the replay may have changed. */
-static int clear_recover(struct xw_dev *dev, const struct xw_journal_info *info,
-			 struct xw_diag *diag)
+int xw_journal_set_recover(struct xw_dev *dev, bool on, bool error, struct xw_diag *diag)
 {
 	uint8_t buf[XW_SUPER_SIZE];
 	struct xw_super sb;
@@ -74,11 +72,26 @@ static int clear_recover(struct xw_dev *dev, const struct xw_journal_info *info,
 		return xw_fail(diag, XW_ERR_CORRUPT,
 			       "%s: the journal's copy of the superblock is not valid", dev->name);
 	sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
-	if (info->err || info->damaged)
+	if (on)
+		sb.feature_incompat |= XW_INCOMPAT_RECOVER;
+	if (error)
 		sb.state |= XW_STATE_ERROR;
 	xw_super_encode(&sb, buf);
-	rc = xw_dev_pwrite(dev, buf, sizeof(buf), XW_SUPER_OFFSET);
-	return rc ? rc : xw_dev_flush(dev);
+	return xw_dev_pwrite(dev, buf, sizeof(buf), XW_SUPER_OFFSET);
+}
+
+int xw_journal_apply_external(struct xw_dev *overlay, struct xw_log *log, const struct xw_replay *r,
+			      struct xw_diag *diag)
+{
+	int rc = xw_replay_apply(log, r, UINT64_MAX, overlay);
+
+	if (!rc)
+		rc = xw_journal_set_recover(overlay, false, log->jsb.err || r->damaged, diag);
+	if (!rc)
+		rc = xw_journal_count_free(overlay);
+	if (rc >= 0 && r->fast_blocks)
+		rc = xw_update_fast(overlay, r->fast, r->fast_blocks, diag);
+	return XW_MIN(rc, 0);
 }
 
 /*
@@ -126,7 +139,9 @@ static int replay(struct xw_image *img, struct xw_log *log, const struct xw_repl
 	}
 	if (rc || info->unsettled)
 		return rc;
-	rc = clear_recover(img->dev, info, img->diag);
+	rc = xw_journal_set_recover(img->dev, false, info->err || info->damaged, img->diag);
+	if (!rc)
+		rc = xw_dev_flush(img->dev);
 	if (rc || !r->fast_blocks)
 		return rc;
 	rc = xw_journal_count_free(img->dev);

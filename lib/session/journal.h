@@ -68,6 +68,14 @@ int xw_journal_count_free(struct xw_dev *dev);
  * 0: only RECOVER changed.
  */
 int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, struct xw_diag *diag);
+/* Set or clear RECOVER in the superblock, which a replay may have changed; error: mark errors. */
+int xw_journal_set_recover(struct xw_dev *dev, bool on, bool error, struct xw_diag *diag);
+/*
+ * Apply a log on another device to an overlay: the state after a complete recovery, with RECOVER
+ * clear. The caller commits it with RECOVER set, and empties the log before clearing that.
+ */
+int xw_journal_apply_external(struct xw_dev *overlay, struct xw_log *log, const struct xw_replay *r,
+			      struct xw_diag *diag);
 /* Make the log empty as part of a commit that does not use it. */
 int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag);
 
