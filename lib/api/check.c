@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/tell.h"
 #include "api/xw.h"
 #include "base/vec.h"
 #include "check/check.h"
@@ -23,8 +24,7 @@ struct xw_check {
 	struct xw_diag diag;
 	struct fsck_opts opts; /* its strings are in values */
 	XW_VEC(char *) values; /* owned */
-	xw_log_cb *log;
-	void *log_arg;
+	struct xw_log_to log;
 	xw_progress_cb *progress;
 	void *progress_arg;
 	xw_finding_cb *finding;
@@ -87,19 +87,9 @@ int xw_check_set(struct xw_check *c, const char *option, const char *value)
 	return status ? name_option(&c->diag, option, value) : 0;
 }
 
-static void forward_log(void *arg, enum xw_log_level level, const char *line)
-{
-	struct xw_check *c = arg;
-
-	c->log(c->log_arg, (enum xw_severity)level, line);
-}
-
 void xw_check_on_log(struct xw_check *c, xw_log_cb *cb, void *arg)
 {
-	c->log = cb;
-	c->log_arg = arg;
-	c->diag.log = cb ? forward_log : NULL;
-	c->diag.log_arg = c;
+	xw_forward_log(&c->diag, &c->log, cb, arg);
 }
 
 void xw_check_on_progress(struct xw_check *c, xw_progress_cb *cb, void *arg)
@@ -116,18 +106,10 @@ void xw_check_on_finding(struct xw_check *c, xw_finding_cb *cb, void *arg)
 
 /* ---- what the check tells ---- */
 
-static double seconds_since(const struct timespec *t)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
-}
-
 /* due: whether or not the last call was just before. */
 static bool tick(struct run *r, bool due)
 {
-	if (r->canceled || !r->c->progress || (!due && seconds_since(&r->ticked) < 0.1))
+	if (r->canceled || !r->c->progress || (!due && xw_seconds_since(&r->ticked) < XW_TELL_EACH))
 		return r->canceled;
 	clock_gettime(CLOCK_MONOTONIC, &r->ticked);
 	if (r->c->progress(r->c->progress_arg, &r->last))
@@ -231,7 +213,7 @@ static void take_result(struct run *r, const struct fsck *f, const struct fsck_o
 		.fragmented_files = n->fragmented,
 		.fragmented_directories = n->fragmented_dirs,
 		.warnings = f->diag.warnings,
-		.seconds = seconds_since(&r->began),
+		.seconds = xw_seconds_since(&r->began),
 	};
 }
 

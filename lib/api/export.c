@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "api/option.h"
+#include "api/tell.h"
 #include "api/xw.h"
 #include "base/auto.h"
 #include "base/json.h"
@@ -32,8 +33,7 @@ struct xw_export {
 	void *progress_arg;
 	xw_entry_cb *entry;
 	void *entry_arg;
-	xw_log_cb *log;
-	void *log_arg;
+	struct xw_log_to log;
 	struct xw_export_result result;
 	struct xw_json json;
 };
@@ -248,19 +248,9 @@ int xw_export_add_path(struct xw_export *x, const char *path)
 
 /* ---- callbacks ---- */
 
-static void forward_log(void *arg, enum xw_log_level level, const char *line)
-{
-	struct xw_export *x = arg;
-
-	x->log(x->log_arg, (enum xw_severity)level, line);
-}
-
 void xw_export_on_log(struct xw_export *x, xw_log_cb *cb, void *arg)
 {
-	x->log = cb;
-	x->log_arg = arg;
-	x->diag.log = cb ? forward_log : NULL;
-	x->diag.log_arg = x;
+	xw_forward_log(&x->diag, &x->log, cb, arg);
 }
 
 void xw_export_on_entry(struct xw_export *x, xw_entry_cb *cb, void *arg)
@@ -275,19 +265,11 @@ void xw_export_on_progress(struct xw_export *x, xw_progress_cb *cb, void *arg)
 	x->progress_arg = arg;
 }
 
-static double seconds_since(const struct timespec *t)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
-}
-
 static int tick(struct run *r, uint64_t bytes)
 {
 	struct xw_progress p = {.phase = "data", .done = bytes, .total = r->total};
 
-	if (!r->x->progress || seconds_since(&r->ticked) < 0.1)
+	if (!r->x->progress || xw_seconds_since(&r->ticked) < XW_TELL_EACH)
 		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &r->ticked);
 	p.done = XW_MIN(bytes, r->total);
@@ -391,7 +373,7 @@ static void close_run(struct run *r)
 		.missing = s->missing,
 		.data_bytes = s->data_bytes,
 		.bytes_out = s->bytes_out,
-		.seconds = seconds_since(&r->began),
+		.seconds = xw_seconds_since(&r->began),
 		.pending = r->recovered.redo_applied,
 	};
 	xw_fail_repair(&r->x->diag);

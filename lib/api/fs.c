@@ -55,19 +55,9 @@ int xw_fs_set(struct xw_fs *fs, const char *option, const char *value)
 	return 0;
 }
 
-static void forward_log(void *arg, enum xw_log_level level, const char *line)
-{
-	struct xw_fs *fs = arg;
-
-	fs->log(fs->log_arg, (enum xw_severity)level, line);
-}
-
 void xw_fs_on_log(struct xw_fs *fs, xw_log_cb *cb, void *arg)
 {
-	fs->log = cb;
-	fs->log_arg = arg;
-	fs->diag.log = cb ? forward_log : NULL;
-	fs->diag.log_arg = fs;
+	xw_forward_log(&fs->diag, &fs->log, cb, arg);
 }
 
 const char *xw_fs_error(const struct xw_fs *fs)

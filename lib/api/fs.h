@@ -3,6 +3,7 @@
 #ifndef XW_API_FS_H
 #define XW_API_FS_H
 
+#include "api/tell.h"
 #include "api/xw.h"
 #include "base/json.h"
 #include "plan/features.h"
@@ -13,8 +14,7 @@ struct xw_fs {
 	char *redo_file; /* or directory; owned, or NULL */
 	uint64_t offset;
 	unsigned flags;
-	xw_log_cb *log;
-	void *log_arg;
+	struct xw_log_to log;
 	struct xw_dev *dev;
 	struct xw_image *img; /* NULL: none is open */
 	struct xw_fs_info info;

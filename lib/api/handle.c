@@ -5,21 +5,9 @@
 
 #include "api/handle.h"
 
-#define TELL_EACH 0.1 /* seconds between two calls of the progress callback */
-
-static void forward_log(void *arg, enum xw_log_level level, const char *line)
-{
-	struct xw_handle *h = arg;
-
-	h->log(h->log_arg, (enum xw_severity)level, line);
-}
-
 void xw_handle_on_log(struct xw_handle *h, xw_log_cb *cb, void *arg)
 {
-	h->log = cb;
-	h->log_arg = arg;
-	h->diag.log = cb ? forward_log : NULL;
-	h->diag.log_arg = h;
+	xw_forward_log(&h->diag, &h->log, cb, arg);
 }
 
 void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg)
@@ -47,21 +35,14 @@ int xw_handle_was_set(struct xw_handle *h, int rc, const char *option, const cha
 	return xw_fail(&h->diag, rc, "%s %s: %s", option, value ? value : "", text);
 }
 
-static double seconds_since(const struct timespec *t)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
-}
-
 /* Asked by every thread that accesses the image, and last before the commit point. */
 static bool ended(void *arg)
 {
 	struct xw_handle *h = arg;
 
 	/* the counts are this thread's alone, too */
-	if (pthread_equal(pthread_self(), h->thread) && seconds_since(&h->told) >= TELL_EACH) {
+	if (pthread_equal(pthread_self(), h->thread) &&
+	    xw_seconds_since(&h->told) >= XW_TELL_EACH) {
 		const struct xw_progress p = {
 			.phase = h->phase,
 			.done = h->done ? *h->done : 0,
@@ -104,5 +85,5 @@ int xw_handle_end(struct xw_handle *h, int rc, const char *path)
 
 double xw_handle_seconds(const struct xw_handle *h)
 {
-	return seconds_since(&h->began);
+	return xw_seconds_since(&h->began);
 }

@@ -6,14 +6,14 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "api/tell.h"
 #include "api/xw.h"
 #include "base/json.h"
 #include "commit/commit.h"
 
 struct xw_handle {
 	struct xw_diag diag;
-	xw_log_cb *log;
-	void *log_arg;
+	struct xw_log_to log;
 	xw_progress_cb *progress;
 	void *progress_arg;
 	/* what it is told beside the phase, counted by the run; NULL: 0 */

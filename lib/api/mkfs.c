@@ -146,19 +146,9 @@ int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, si
 	return xw_params_set_config(&m->params, name, text, len, &m->diag);
 }
 
-static void forward_log(void *arg, enum xw_log_level level, const char *line)
-{
-	struct xw_mkfs *m = arg;
-
-	m->log(m->log_arg, (enum xw_severity)level, line);
-}
-
 void xw_mkfs_on_log(struct xw_mkfs *m, xw_log_cb *cb, void *arg)
 {
-	m->log = cb;
-	m->log_arg = arg;
-	m->diag.log = cb ? forward_log : NULL;
-	m->diag.log_arg = m;
+	xw_forward_log(&m->diag, &m->log, cb, arg);
 }
 
 void xw_mkfs_on_names(struct xw_mkfs *m, xw_names_cb *cb, void *arg)

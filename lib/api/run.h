@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "api/tell.h"
 #include "api/xw.h"
 #include "base/json.h"
 #include "dev/newfile.h"
@@ -59,8 +60,7 @@ struct xw_mkfs {
 	void *progress_arg;
 	xw_names_cb *names;
 	void *names_arg;
-	xw_log_cb *log;
-	void *log_arg;
+	struct xw_log_to log;
 	struct xw_mkfs_result result;
 	XW_VEC(uint64_t) backups; /* of the superblock, for the result */
 	struct xw_run_stats stats;

@@ -190,14 +190,6 @@ int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *valu
 
 /* ---- progress ---- */
 
-static double seconds_since(const struct timespec *t)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
-}
-
 void xw_intake_begin(struct xw_intake *in, struct xw_mkfs *m, const char *path)
 {
 	in->m = m;
@@ -209,12 +201,12 @@ void xw_intake_begin(struct xw_intake *in, struct xw_mkfs *m, const char *path)
 
 double xw_intake_seconds(const struct xw_intake *in)
 {
-	return seconds_since(&in->begin);
+	return xw_seconds_since(&in->begin);
 }
 
 bool xw_intake_due(const struct xw_intake *in)
 {
-	return in->m->progress && seconds_since(&in->last_tick) >= 0.1;
+	return in->m->progress && xw_seconds_since(&in->last_tick) >= XW_TELL_EACH;
 }
 
 int xw_intake_tell(struct xw_intake *in, const struct xw_progress *p)

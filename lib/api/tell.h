@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Log lines of all handles, and the time between two calls of a progress callback. */
+#ifndef XW_API_TELL_H
+#define XW_API_TELL_H
+
+#include <time.h>
+
+#include "api/xw.h"
+#include "base/err.h"
+
+#define XW_TELL_EACH 0.1 /* seconds between two calls of a progress callback */
+
+struct xw_log_to {
+	xw_log_cb *cb;
+	void *arg;
+};
+
+/* Pass the log lines of *diag to cb; NULL: drop them. *to must live as long as *diag. */
+void xw_forward_log(struct xw_diag *diag, struct xw_log_to *to, xw_log_cb *cb, void *arg);
+/* Seconds that the monotonic clock has advanced. */
+double xw_seconds_since(const struct timespec *t);
+
+#endif
