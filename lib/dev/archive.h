@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* All of them show within so many bytes. */
+/* Number of bytes at the start that are sufficient to recognize any kind. */
 #define XW_ARCHIVE_LOOK 512u
 
 /* "a tar archive", "gzip data"; NULL: none of these. */

@@ -75,14 +75,20 @@ int cli_line_usage(const struct cli_line *l)
 	return EXIT_USAGE;
 }
 
+static char *__attribute__((format(printf, 1, 0))) format(const char *fmt, va_list ap)
+{
+	char *text;
+
+	return vasprintf(&text, fmt, ap) < 0 ? NULL : text;
+}
+
 int cli_line_operands(const struct cli_line *l, const char *fmt, ...)
 {
-	char *text = NULL;
 	va_list ap;
+	char *text;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
+	text = format(fmt, ap);
 	va_end(ap);
 	if (!cli_stock_usage_alone())
 		cli_line_failed(l, text ? text : "out of memory");
@@ -154,12 +160,11 @@ void cli_line_failed(const struct cli_line *l, const char *text)
 
 void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
 {
-	char *text = NULL;
 	va_list ap;
+	char *text;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
+	text = format(fmt, ap);
 	va_end(ap);
 	cli_line_failed(l, text ? text : "out of memory");
 	free(text);

@@ -356,7 +356,7 @@ START_TEST(age_and_measure)
 	ck_assert_uint_eq(blocks + r->after.used_blocks, r->after.blocks);
 	json = strdup(xw_age_json(a));
 
-	/* once, and as a function of the image and the options */
+	/* A handle runs once; the same image and options give the same bytes. */
 	ck_assert_int_eq(xw_age_run(a, images[1]), XW_E_STATE);
 	ck_assert_int_eq(xw_age_set(a, "--seed", "6"), XW_E_STATE);
 	after = r->after;
