@@ -101,30 +101,55 @@ static inline void xw_table_free(struct xw_table *t)
 	*t = (struct xw_table){0};
 }
 
-/* ---- a set of numbers: a table whose slots are uint64_t ---- */
+/* ---- slots that begin with their key: a uint64_t or uint32_t that is not 0 ---- */
 
-static inline bool xw_numbers_used(const void *slot)
+static inline bool xw_u64_used(const void *slot)
 {
 	return *(const uint64_t *)slot;
 }
 
-static inline bool xw_numbers_same(const void *arg, const void *slot, const void *key)
+static inline bool xw_u64_same(const void *arg, const void *slot, const void *key)
 {
 	(void)arg;
 	return *(const uint64_t *)slot == *(const uint64_t *)key;
 }
 
-static inline uint64_t xw_numbers_hash(const void *arg, const void *slot)
+static inline uint64_t xw_u64_hash(const void *arg, const void *slot)
 {
 	(void)arg;
 	return xw_table_number(*(const uint64_t *)slot);
 }
 
+static inline bool xw_u32_used(const void *slot)
+{
+	return *(const uint32_t *)slot;
+}
+
+static inline bool xw_u32_same(const void *arg, const void *slot, const void *key)
+{
+	(void)arg;
+	return *(const uint32_t *)slot == *(const uint32_t *)key;
+}
+
+static inline uint64_t xw_u32_hash(const void *arg, const void *slot)
+{
+	(void)arg;
+	return xw_table_number(*(const uint32_t *)slot);
+}
+
+/*
+ * Initializers of a kind whose slots are of `type`. The key of a look-up is a pointer to a number
+ * of that width, and its hash is xw_table_number().
+ */
+#define XW_TABLE_BY_U64(type) {sizeof(type), xw_u64_used, xw_u64_same, xw_u64_hash}
+#define XW_TABLE_BY_U32(type) {sizeof(type), xw_u32_used, xw_u32_same, xw_u32_hash}
+
+/* ---- a set of numbers: a table whose slots are uint64_t ---- */
+
 /* Add n, which is not 0. 1: added; 0: already in the set; XW_ERR_NOMEM, without a message. */
 static inline int xw_numbers_add(struct xw_table *t, uint64_t n)
 {
-	static const struct xw_table_kind kind = {sizeof(n), xw_numbers_used, xw_numbers_same,
-						  xw_numbers_hash};
+	static const struct xw_table_kind kind = XW_TABLE_BY_U64(uint64_t);
 	uint64_t *slot;
 
 	if (xw_table_room(t, &kind, NULL))
