@@ -141,8 +141,14 @@ static inline uint64_t xw_u32_hash(const void *arg, const void *slot)
  * Initializers of a kind whose slots are of `type`. The key of a look-up is a pointer to a number
  * of that width, and its hash is xw_table_number().
  */
-#define XW_TABLE_BY_U64(type) {sizeof(type), xw_u64_used, xw_u64_same, xw_u64_hash}
-#define XW_TABLE_BY_U32(type) {sizeof(type), xw_u32_used, xw_u32_same, xw_u32_hash}
+#define XW_TABLE_BY_U64(type)                                                                      \
+	{                                                                                          \
+		sizeof(type), xw_u64_used, xw_u64_same, xw_u64_hash                                \
+	}
+#define XW_TABLE_BY_U32(type)                                                                      \
+	{                                                                                          \
+		sizeof(type), xw_u32_used, xw_u32_same, xw_u32_hash                                \
+	}
 
 /* ---- a set of numbers: a table whose slots are uint64_t ---- */
 
