@@ -350,8 +350,8 @@ int main(void)
 	TCase *tc = tcase_create("acl");
 
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, text_good, 0, (int)XW_ARRAY_SIZE(good));
-	tcase_add_loop_test(tc, text_bad, 0, (int)XW_ARRAY_SIZE(bad));
+	unit_add_rows(tc, text_good, good, text);
+	unit_add_rows(tc, text_bad, bad, text);
 	tcase_add_test(tc, text_unknown_names);
 	tcase_add_test(tc, text_limit);
 	tcase_add_loop_test(tc, xattr_as_kernel, 0, (int)XW_ARRAY_SIZE(kernel));

@@ -221,8 +221,8 @@ int main(void)
 	tcase_add_test(tc, random_numbers);
 	tcase_add_loop_test(tc, stream, 0, XW_ARRAY_SIZE(streams));
 	tcase_add_test(tc, distributions);
-	tcase_add_loop_test(tc, trace, 0, XW_ARRAY_SIZE(traces));
-	tcase_add_loop_test(tc, distribution_file, 0, XW_ARRAY_SIZE(files));
+	unit_add_rows(tc, trace, traces, text);
+	unit_add_rows(tc, distribution_file, files, text);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }

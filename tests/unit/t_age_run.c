@@ -453,8 +453,8 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, operations, 0, XW_ARRAY_SIZE(traces));
-	tcase_add_loop_test(t, profiles, 0, XW_ARRAY_SIZE(runs));
+	unit_add_rows(t, operations, traces, text);
+	unit_add_rows(t, profiles, runs, want);
 	tcase_add_loop_test(t, resumed, 0, XW_ARRAY_SIZE(parts));
 	tcase_add_test(t, resumed_anywhere);
 	tcase_add_test(t, fast_needs_them_absent);

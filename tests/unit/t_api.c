@@ -212,7 +212,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, missing_value, 0, XW_ARRAY_SIZE(valued));
+	unit_add_strings(t, missing_value, valued);
 	tcase_add_test(t, value_too_many);
 	tcase_add_test(t, last_error_counts);
 	tcase_add_loop_test(t, callback, 0, XW_ARRAY_SIZE(pieces));

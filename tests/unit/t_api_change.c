@@ -476,7 +476,7 @@ int main(void)
 	tcase_add_test(tc, told_and_continued);
 	tcase_add_test(tc, age_and_measure);
 	tcase_add_test(tc, age_misses);
-	tcase_add_loop_test(tc, age_refuses, 0, XW_ARRAY_SIZE(age_refused));
+	unit_add_rows(tc, age_refuses, age_refused, option);
 	tcase_add_test(tc, success_has_no_message);
 	tcase_add_test(tc, threads);
 	suite_add_tcase(s, tc);

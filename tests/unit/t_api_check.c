@@ -480,7 +480,7 @@ int main(void)
 	tcase_add_test(tc, at_an_offset);
 	tcase_add_test(tc, canceled);
 	tcase_add_test(tc, two_threads);
-	tcase_add_loop_test(tc, refused_option, 0, XW_ARRAY_SIZE(refused_options));
+	unit_add_rows(tc, refused_option, refused_options, option);
 	tcase_add_test(tc, contradictions);
 	tcase_add_test(tc, no_image);
 	tcase_add_test(tc, silent);

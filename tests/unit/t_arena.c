@@ -85,7 +85,7 @@ START_TEST(big_block_keeps_the_head)
 }
 END_TEST
 
-START_TEST(dup)
+START_TEST(copies)
 {
 	struct xw_arena a = {0};
 	struct thing {
@@ -109,7 +109,7 @@ int main(void)
 	tcase_add_test(t, empty);
 	tcase_add_loop_test(t, blocks_are_apart, 0, 4);
 	tcase_add_test(t, big_block_keeps_the_head);
-	tcase_add_test(t, dup);
+	tcase_add_test(t, copies);
 	tcase_set_timeout(t, 60);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -341,11 +341,11 @@ int main(void)
 	Suite *s = suite_create("bad");
 	TCase *t = tcase_create("bad");
 
-	tcase_add_loop_test(t, read_list, 0, XW_ARRAY_SIZE(lists));
+	unit_add_rows(t, read_list, lists, text);
 	tcase_add_test(t, nul_bytes);
 	tcase_add_test(t, what_goes_without);
 	tcase_add_loop_test(t, around_bad_blocks, 0, 5 * XW_ARRAY_SIZE(shapes));
-	tcase_add_loop_test(t, bad_heads, 0, XW_ARRAY_SIZE(heads));
+	unit_add_rows(t, bad_heads, heads, options);
 	tcase_add_loop_test(t, searching, 0, 2);
 	tcase_add_test(t, stopped);
 	tcase_set_timeout(t, 120);

@@ -239,7 +239,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, names_of_the_directory, 0, XW_ARRAY_SIZE(wrongs));
+	unit_add_rows(t, names_of_the_directory, wrongs, said);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -348,7 +348,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, nothing_to_do);
 	tcase_add_loop_test(tc, shadow, 0, 2);
-	tcase_add_loop_test(tc, journal_does_not_serve, 0, XW_ARRAY_SIZE(reasons));
+	unit_add_rows(tc, journal_does_not_serve, reasons, why);
 	tcase_add_test(tc, refused);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -171,7 +171,7 @@ int main(void)
 	Suite *s = suite_create("dx_hash");
 	TCase *tc = tcase_create("dx_hash");
 
-	tcase_add_loop_test(tc, vector, 0, XW_ARRAY_SIZE(vectors));
+	unit_add_rows(tc, vector, vectors, name);
 	tcase_add_test(tc, built_in_seed);
 	tcase_add_test(tc, end_of_directory);
 	tcase_add_loop_test(tc, rules, XW_DX_LEGACY, XW_DX_LEGACY_U);

@@ -198,7 +198,7 @@ int main(void)
 
 	tcase_add_test(t, texts_and_values);
 	tcase_add_test(t, first_line_wins);
-	tcase_add_loop_test(t, lines_are_clean, 0, XW_ARRAY_SIZE(lines));
+	unit_add_rows(t, lines_are_clean, lines, in);
 	tcase_add_test(t, errno_line);
 	tcase_add_test(t, long_lines);
 	tcase_add_test(t, cut_keeps_characters_whole);

@@ -321,7 +321,7 @@ int main(void)
 
 	tcase_set_timeout(tc, 300);
 	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, cut_everywhere, 0, XW_ARRAY_SIZE(worlds));
+	unit_add_rows(tc, cut_everywhere, worlds, block_size);
 	tcase_add_loop_test(tc, contradictions, 0, SPOILS);
 	tcase_add_test(tc, refused_in_place);
 	suite_add_tcase(s, tc);

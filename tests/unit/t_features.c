@@ -178,10 +178,10 @@ int main(void)
 	Suite *s = suite_create("features");
 	TCase *t = tcase_create("features");
 
-	tcase_add_loop_test(t, find_and_name, 0, XW_ARRAY_SIZE(names));
+	unit_add_rows(t, find_and_name, names, name);
 	tcase_add_test(t, every_name_finds_its_bit);
-	tcase_add_loop_test(t, apply, 0, XW_ARRAY_SIZE(lists));
-	tcase_add_loop_test(t, check_rules, 0, XW_ARRAY_SIZE(checks));
+	unit_add_rows(t, apply, lists, list);
+	unit_add_rows(t, check_rules, checks, list);
 	tcase_add_test(t, check_conflict);
 	suite_add_tcase(s, t);
 	return unit_main(s);

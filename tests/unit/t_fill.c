@@ -234,10 +234,10 @@ int main(void)
 	tcase_add_loop_test(t, holes_stay_holes, 0, XW_ARRAY_SIZE(cuts));
 	tcase_add_test(t, later_entries_win);
 	tcase_add_test(t, hard_links);
-	tcase_add_loop_test(t, bad_entries_are_named, 0, XW_ARRAY_SIZE(bad));
+	unit_add_rows(t, bad_entries_are_named, bad, says);
 	tcase_add_test(t, full_image_counts_what_is_missing);
 	tcase_add_test(t, directory_and_strip);
-	tcase_add_loop_test(t, directory_is_a_boundary, 0, XW_ARRAY_SIZE(outward));
+	unit_add_rows(t, directory_is_a_boundary, outward, path);
 	tcase_add_test(t, a_file_in_the_way_goes_with_a_warning);
 	tcase_add_test(t, directory_is_no_file);
 	tcase_add_test(t, implied_directories_take_the_group);

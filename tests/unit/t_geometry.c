@@ -360,11 +360,11 @@ int main(void)
 	TCase *t = tcase_create("geometry");
 
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, known, 0, XW_ARRAY_SIZE(golden));
+	unit_add_rows(t, known, golden, options);
 	tcase_add_loop_test(t, journal_sizes, 0, XW_ARRAY_SIZE(journals));
 	tcase_add_loop_test(t, consistent, 0, ROUNDS);
-	tcase_add_loop_test(t, refuse, 0, XW_ARRAY_SIZE(refusals));
-	tcase_add_loop_test(t, meta_bg, 0, XW_ARRAY_SIZE(switches));
+	unit_add_rows(t, refuse, refusals, options);
+	unit_add_rows(t, meta_bg, switches, options);
 	tcase_add_loop_test(t, huge, 0, 7);
 	tcase_add_test(t, super_fields);
 	tcase_add_test(t, super_revision_0);

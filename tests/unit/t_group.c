@@ -170,10 +170,10 @@ int main(void)
 	TCase *t = tcase_create("group");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, fields_as_dumpe2fs, 0, XW_ARRAY_SIZE(kinds));
-	tcase_add_loop_test(t, fixtures_encode_to_themselves, 0, XW_ARRAY_SIZE(kinds));
-	tcase_add_loop_test(t, checksum_covers_everything, 0, XW_ARRAY_SIZE(kinds));
-	tcase_add_loop_test(t, no_feature_no_checksum, 0, XW_ARRAY_SIZE(kinds));
+	unit_add_rows(t, fields_as_dumpe2fs, kinds, name);
+	unit_add_rows(t, fixtures_encode_to_themselves, kinds, name);
+	unit_add_rows(t, checksum_covers_everything, kinds, name);
+	unit_add_rows(t, no_feature_no_checksum, kinds, name);
 	tcase_add_loop_test(t, random_round_trip, 0, 100);
 	tcase_add_test(t, bitmaps_as_dumpe2fs);
 	suite_add_tcase(s, t);

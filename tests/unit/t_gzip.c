@@ -395,7 +395,7 @@ int main(void)
 	TCase *tc = tcase_create("gzip");
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, sound, 0, XW_ARRAY_SIZE(files));
+	unit_add_rows(tc, sound, files, level);
 	tcase_add_test(tc, many_members);
 	tcase_add_test(tc, nested);
 	tcase_add_loop_test(tc, damaged, 0, 2);

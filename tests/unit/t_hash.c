@@ -255,7 +255,7 @@ int main(void)
 	tcase_add_loop_test(t, hash64_is_fixed, 0, XW_ARRAY_SIZE(pinned));
 	tcase_add_loop_test(t, hash64_avalanche, 0, 14);
 	tcase_add_loop_test(t, hash64_spreads, 0, 5);
-	tcase_add_loop_test(t, dx_rounds, 0, XW_ARRAY_SIZE(dx));
+	unit_add_rows(t, dx_rounds, dx, name);
 	tcase_set_timeout(t, 120);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -164,7 +164,7 @@ int main(void)
 	tcase_add_loop_test(t, made, 0, 6);
 	tcase_add_test(t, users);
 	tcase_add_test(t, dirty_log);
-	tcase_add_loop_test(t, refused, 0, XW_ARRAY_SIZE(damages));
+	unit_add_rows(t, refused, damages, said);
 	tcase_add_test(t, checksum_counts);
 	tcase_add_loop_test(t, short_devices, 0, 6);
 	suite_add_tcase(s, t);

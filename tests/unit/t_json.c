@@ -181,7 +181,7 @@ int main(void)
 
 	tcase_add_test(t, document);
 	tcase_add_test(t, not_text);
-	tcase_add_loop_test(t, escapes, 0, XW_ARRAY_SIZE(strings));
+	unit_add_rows(t, escapes, strings, in);
 	tcase_add_loop_test(t, floats, 0, 2 * XW_ARRAY_SIZE(numbers));
 	tcase_add_test(t, long_document);
 	tcase_add_test(t, out_of_memory);

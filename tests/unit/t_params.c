@@ -484,15 +484,15 @@ int main(void)
 	Suite *s = suite_create("params");
 	TCase *t = tcase_create("params");
 
-	tcase_add_loop_test(t, parse_size, 0, XW_ARRAY_SIZE(sizes));
-	tcase_add_loop_test(t, refuse, 0, XW_ARRAY_SIZE(refusals));
+	unit_add_rows(t, parse_size, sizes, text);
+	unit_add_rows(t, refuse, refusals, options);
 	tcase_add_test(t, refuse_missing_value);
-	tcase_add_loop_test(t, feature_options, 0, XW_ARRAY_SIZE(of_features));
-	tcase_add_loop_test(t, finish, 0, XW_ARRAY_SIZE(results));
+	unit_add_rows(t, feature_options, of_features, options);
+	unit_add_rows(t, finish, results, options);
 	tcase_add_test(t, extended_values);
 	tcase_add_test(t, uuids_and_defaults);
 	tcase_add_test(t, labels);
-	tcase_add_loop_test(t, features_settle, 0, XW_ARRAY_SIZE(journals));
+	unit_add_rows(t, features_settle, journals, options);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

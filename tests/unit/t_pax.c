@@ -242,10 +242,10 @@ int main(void)
 	Suite *s = suite_create("pax");
 	TCase *tc = tcase_create("pax");
 
-	tcase_add_loop_test(tc, record, 0, XW_ARRAY_SIZE(records));
-	tcase_add_loop_test(tc, pax_time, 0, XW_ARRAY_SIZE(times));
-	tcase_add_loop_test(tc, number, 0, XW_ARRAY_SIZE(numbers));
-	tcase_add_loop_test(tc, xattr, 0, XW_ARRAY_SIZE(wins));
+	unit_add_rows(tc, record, records, body);
+	unit_add_rows(tc, pax_time, times, text);
+	unit_add_rows(tc, number, numbers, text);
+	unit_add_rows(tc, xattr, wins, name);
 	tcase_add_test(tc, deletion);
 	tcase_add_test(tc, too_many);
 	suite_add_tcase(s, tc);

@@ -137,8 +137,8 @@ int main(void)
 	Suite *s = suite_create("profile");
 	TCase *t = tcase_create("profile");
 
-	tcase_add_loop_test(t, gives, 0, XW_ARRAY_SIZE(values));
-	tcase_add_loop_test(t, refuses, 0, XW_ARRAY_SIZE(errors));
+	unit_add_rows(t, gives, values, text);
+	unit_add_rows(t, refuses, errors, text);
 	tcase_add_test(t, lines);
 	tcase_add_test(t, bytes);
 	suite_add_tcase(s, t);

@@ -7,12 +7,17 @@
 #include "space/priv.h"
 #include "space_check.h"
 
-static const char *const kinds[][10] = {
-	{"SIZE", "200M", "-b", "1024", NULL},
-	{"SIZE", "900M", NULL},
-	{"SIZE", "300M", "-b", "2048", "-O", "^64bit,^flex_bg,^metadata_csum", NULL},
-	{"SIZE", "2G", "-O", "bigalloc", "-C", "16384", "-b", "2048", NULL},
-	{"SIZE", "120M", "-b", "1024", "-O", "meta_bg,^resize_inode,uninit_bg", NULL},
+static const struct {
+	const char *name;
+	const char *args[10];
+} kinds[] = {
+	{"1k blocks", {"SIZE", "200M", "-b", "1024", NULL}},
+	{"4k blocks", {"SIZE", "900M", NULL}},
+	{"without 64bit, flex_bg, checksums",
+	 {"SIZE", "300M", "-b", "2048", "-O", "^64bit,^flex_bg,^metadata_csum", NULL}},
+	{"bigalloc", {"SIZE", "2G", "-O", "bigalloc", "-C", "16384", "-b", "2048", NULL}},
+	{"meta_bg, uninit_bg",
+	 {"SIZE", "120M", "-b", "1024", "-O", "meta_bg,^resize_inode,uninit_bg", NULL}},
 };
 
 struct seen {
@@ -43,7 +48,7 @@ START_TEST(free_runs)
 	struct holed h;
 	void *scratch;
 
-	holed_make(&h, kinds[_i], 77 + (uint32_t)_i);
+	holed_make(&h, kinds[_i].args, 77 + (uint32_t)_i);
 	scratch = malloc(h.img->block_size);
 	for (uint64_t g = 0; g < h.img->groups; g++) {
 		struct seen s = {&h, g, 0, 0};
@@ -70,7 +75,7 @@ START_TEST(callback_ends_it)
 	struct holed h;
 	void *scratch;
 
-	holed_make(&h, kinds[1], 5);
+	holed_make(&h, kinds[1].args, 5);
 	scratch = malloc(h.img->block_size);
 	for (uint64_t g = 0; g < h.img->groups; g++) {
 		int calls = 0;
@@ -144,7 +149,7 @@ START_TEST(view_is_exact)
 	struct xw_space *s;
 	struct holed h;
 
-	holed_make(&h, kinds[kind], 99 + (uint32_t)kind);
+	holed_make(&h, kinds[kind].args, 99 + (uint32_t)kind);
 	v = (struct xw_space_view){.img = h.img, .sysmap = h.map};
 	ck_assert_msg(!xw_space_view_open(&v, &defaults, &s), "%s", h.diag.text);
 	ck_assert_int_eq(resolve(&v, s, kind != (size_t)_i), 0);
@@ -197,7 +202,7 @@ START_TEST(damage_counts_as_read)
 	struct holed h;
 	uint8_t *bits;
 
-	holed_make(&h, kinds[0], 3);
+	holed_make(&h, kinds[0].args, 3);
 	bits = calloc(1, h.img->block_size);
 	ck_assert_int_eq(xw_image_group(h.img, 1, &gd), 0);
 	memset(bits, 0xff, 100);
@@ -238,7 +243,7 @@ int main(void)
 	TCase *t = tcase_create("read_space");
 
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, free_runs, 0, XW_ARRAY_SIZE(kinds));
+	unit_add_rows(t, free_runs, kinds, name);
 	tcase_add_test(t, callback_ends_it);
 	tcase_add_loop_test(t, view_is_exact, 0, 2 * XW_ARRAY_SIZE(kinds));
 	tcase_add_loop_test(t, damage_counts_as_read, 0, 2);

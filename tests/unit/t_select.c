@@ -151,10 +151,10 @@ int main(void)
 	TCase *t = tcase_create("select");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, strip, 0, XW_ARRAY_SIZE(strips));
-	tcase_add_loop_test(t, exclude, 0, XW_ARRAY_SIZE(excludes));
-	tcase_add_loop_test(t, mode, 0, XW_ARRAY_SIZE(modes));
-	tcase_add_loop_test(t, wrong_values_are_named, 0, XW_ARRAY_SIZE(wrong));
+	unit_add_rows(t, strip, strips, n);
+	unit_add_rows(t, exclude, excludes, pattern);
+	unit_add_rows(t, mode, modes, spec);
+	unit_add_rows(t, wrong_values_are_named, wrong, option);
 	tcase_add_test(t, owners_times_xattrs);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -144,10 +144,13 @@ END_TEST
 
 /* ---- free space ---- */
 
-static const char *const kinds[][10] = {
-	{"SIZE", "200M", "-b", "1024", NULL},
-	{"SIZE", "900M", NULL},
-	{"SIZE", "2G", "-O", "bigalloc", "-C", "16384", "-b", "2048", NULL},
+static const struct {
+	const char *name;
+	const char *args[10];
+} kinds[] = {
+	{"1k blocks", {"SIZE", "200M", "-b", "1024", NULL}},
+	{"4k blocks", {"SIZE", "900M", NULL}},
+	{"bigalloc", {"SIZE", "2G", "-O", "bigalloc", "-C", "16384", "-b", "2048", NULL}},
 };
 
 /* All of it in blocks of the filesystem. */
@@ -196,7 +199,7 @@ START_TEST(measured_as_counted)
 	struct xw_show s;
 	struct holed h;
 
-	holed_make(&h, kinds[_i], 7);
+	holed_make(&h, kinds[_i].args, 7);
 	begin(&o, &s);
 	ck_assert_int_eq(xw_freefrag_measure(&s, h.img, &ff), 0);
 	/* the superblock's count was not kept up to date */
@@ -257,7 +260,7 @@ START_TEST(drawing)
 	unsigned cells = 0;
 	char *text;
 
-	holed_make(&h, kinds[_i], 7);
+	holed_make(&h, kinds[_i].args, 7);
 	begin(&o, &s);
 	begin(&svg, &unused);
 	ck_assert_int_eq(xw_freefrag_measure(&s, h.img, &ff), 0);
@@ -347,9 +350,9 @@ int main(void)
 	TCase *t = tcase_create("show");
 
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, row, 0, XW_ARRAY_SIZE(rows));
-	tcase_add_loop_test(t, measured_as_counted, 0, XW_ARRAY_SIZE(kinds));
-	tcase_add_loop_test(t, drawing, 0, XW_ARRAY_SIZE(kinds));
+	unit_add_rows(t, row, rows, line);
+	unit_add_rows(t, measured_as_counted, kinds, name);
+	unit_add_rows(t, drawing, kinds, name);
 	tcase_add_test(t, damaged_descriptor);
 	tcase_add_test(t, too_many_groups);
 	suite_add_tcase(s, t);

@@ -521,9 +521,9 @@ int main(void)
 
 	signal(SIGPIPE, SIG_IGN);
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, format, 0, XW_ARRAY_SIZE(formats));
+	unit_add_rows(tc, format, formats, name);
 	tcase_add_loop_test(tc, compression, 0, XW_ARRAY_SIZE(filters));
-	tcase_add_loop_test(tc, oddity, 0, XW_ARRAY_SIZE(odd));
+	unit_add_rows(tc, oddity, odd, what);
 	tcase_add_loop_test(tc, damage, 0, n_damage);
 	tcase_add_test(tc, no_file);
 	tcase_add_loop_test(tc, seven_in_a_pipe, 0, 2);

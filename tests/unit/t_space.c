@@ -606,10 +606,10 @@ static Suite *suite(void)
 	TCase *tc = tcase_create("space");
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, random_operations, 0, XW_ARRAY_SIZE(geometries));
+	unit_add_rows(tc, random_operations, geometries, name);
 	tcase_add_test(tc, fill_to_the_brim);
 	tcase_add_loop_test(tc, index_and_walk_agree, 0, 2);
-	tcase_add_loop_test(tc, criteria, 0, XW_ARRAY_SIZE(layouts));
+	unit_add_rows(tc, criteria, layouts, name);
 	tcase_add_loop_test(tc, slow_breaks, 0, 2);
 	tcase_add_test(tc, linear_limit_counts);
 	tcase_add_test(tc, goals_and_streams);

@@ -283,10 +283,10 @@ int main(void)
 	TCase *tc = tcase_create("sparse");
 
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, judge, 0, XW_ARRAY_SIZE(maps));
-	tcase_add_loop_test(tc, block, 0, XW_ARRAY_SIZE(blocks));
+	unit_add_rows(tc, judge, maps, map);
+	unit_add_rows(tc, block, blocks, text);
 	tcase_add_loop_test(tc, formats, 0, XW_ARRAY_SIZE(counts));
-	tcase_add_loop_test(tc, lie, 0, XW_ARRAY_SIZE(lies));
+	unit_add_rows(tc, lie, lies, payload);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }

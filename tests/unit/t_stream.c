@@ -359,7 +359,7 @@ static Suite *suite(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, follows_the_policy, 0, XW_ARRAY_SIZE(streams));
 	tcase_add_test(tc, uses_the_last_block);
-	tcase_add_loop_test(tc, long_requests, 0, XW_ARRAY_SIZE(longs));
+	unit_add_rows(tc, long_requests, longs, name);
 	tcase_add_test(tc, many_files_cost_nothing);
 	tcase_add_test(tc, full_groups_need_no_bitmap);
 	tcase_add_test(tc, stream_then_truncate);

@@ -571,17 +571,17 @@ int main(void)
 	tcase_add_test(t, an_inode_for_each_directory);
 	tcase_add_loop_test(t, consistent, 0, ROUNDS);
 	tcase_add_loop_test(t, borders, 0, 11);
-	tcase_add_loop_test(t, compact, 0, XW_ARRAY_SIZE(tight));
+	unit_add_rows(t, compact, tight, options);
 	tcase_add_test(t, overcounted);
 	tcase_add_test(t, kernel_tree);
 	tcase_add_test(t, hole);
-	tcase_add_loop_test(t, own_metadata, 0, XW_ARRAY_SIZE(owns));
-	tcase_add_loop_test(t, journal_map, 0, XW_ARRAY_SIZE(journal_maps));
-	tcase_add_loop_test(t, journal_news, 0, XW_ARRAY_SIZE(said));
-	tcase_add_loop_test(t, free_share, 0, XW_ARRAY_SIZE(shares));
-	tcase_add_loop_test(t, free_of_small_files, 0, XW_ARRAY_SIZE(small_files));
-	tcase_add_loop_test(t, refuse, 0, XW_ARRAY_SIZE(refusals));
-	tcase_add_loop_test(t, room, 0, XW_ARRAY_SIZE(rooms));
+	unit_add_rows(t, own_metadata, owns, options);
+	unit_add_rows(t, journal_map, journal_maps, options);
+	unit_add_rows(t, journal_news, said, options);
+	unit_add_rows(t, free_share, shares, options);
+	unit_add_rows(t, free_of_small_files, small_files, options);
+	unit_add_rows(t, refuse, refusals, options);
+	unit_add_rows(t, room, rooms, options);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

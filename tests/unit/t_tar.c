@@ -585,13 +585,13 @@ int main(void)
 	TCase *tc = tcase_create("tar");
 
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, number, 0, XW_ARRAY_SIZE(numbers));
+	unit_add_rows(tc, number, numbers, field);
 	tcase_add_test(tc, checksums);
-	tcase_add_loop_test(tc, type, 0, XW_ARRAY_SIZE(types));
+	unit_add_rows(tc, type, types, name);
 	tcase_add_test(tc, names);
 	tcase_add_test(tc, pax_member);
-	tcase_add_loop_test(tc, payload, 0, XW_ARRAY_SIZE(bodies));
-	tcase_add_loop_test(tc, end, 0, XW_ARRAY_SIZE(ends));
+	unit_add_rows(tc, payload, bodies, name);
+	unit_add_rows(tc, end, ends, what);
 	tcase_add_loop_test(tc, refused, 0, N_BAD);
 	tcase_add_test(tc, damage);
 	suite_add_tcase(s, tc);

@@ -356,10 +356,10 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, features, 0, XW_ARRAY_SIZE(lists));
-	tcase_add_loop_test(t, refused, 0, XW_ARRAY_SIZE(refusals));
+	unit_add_rows(t, features, lists, why);
+	unit_add_rows(t, refused, refusals, why);
 	tcase_add_loop_test(t, every_step, 0, XW_ARRAY_SIZE(changes) * XW_ARRAY_SIZE(faults));
-	tcase_add_loop_test(t, never_used, 0, XW_ARRAY_SIZE(lazy));
+	unit_add_rows(t, never_used, lazy, image);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

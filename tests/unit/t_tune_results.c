@@ -585,7 +585,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, results, 0, XW_ARRAY_SIZE(changes));
+	unit_add_rows(t, results, changes, image);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

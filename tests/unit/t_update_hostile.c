@@ -359,7 +359,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, refused, 0, XW_ARRAY_SIZE(wrongs));
+	unit_add_rows(t, refused, wrongs, features);
 	tcase_add_test(t, orphans_before_names);
 	tcase_add_test(t, ciphertext_stays);
 	suite_add_tcase(s, t);

@@ -570,7 +570,7 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, script, 0, XW_ARRAY_SIZE(scripts));
+	unit_add_rows(t, script, scripts, script);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

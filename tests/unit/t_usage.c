@@ -424,11 +424,11 @@ int main(void)
 	Suite *s = suite_create("usage");
 	TCase *t = tcase_create("usage");
 
-	tcase_add_loop_test(t, type_defaults, 0, XW_ARRAY_SIZE(types));
-	tcase_add_loop_test(t, feature_lists, 0, XW_ARRAY_SIZE(features));
-	tcase_add_loop_test(t, takes, 0, XW_ARRAY_SIZE(values));
-	tcase_add_loop_test(t, refuses, 0, XW_ARRAY_SIZE(errors));
-	tcase_add_loop_test(t, check_early, 0, XW_ARRAY_SIZE(early));
+	unit_add_rows(t, type_defaults, types, type);
+	unit_add_rows(t, feature_lists, features, config);
+	unit_add_rows(t, takes, values, config);
+	unit_add_rows(t, refuses, errors, config);
+	unit_add_rows(t, check_early, early, options);
 	tcase_add_test(t, check_then_finish);
 	suite_add_tcase(s, t);
 	return unit_main(s);

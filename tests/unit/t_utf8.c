@@ -70,7 +70,7 @@ int main(void)
 	Suite *s = suite_create("utf8");
 	TCase *t = tcase_create("utf8");
 
-	tcase_add_loop_test(t, sequences, 0, XW_ARRAY_SIZE(cases));
+	unit_add_rows(t, sequences, cases, text);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

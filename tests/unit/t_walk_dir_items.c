@@ -401,7 +401,7 @@ int main(void)
 	Suite *s = suite_create("walk_dir_items");
 	TCase *t = tcase_create("walk_dir_items");
 
-	tcase_add_loop_test(t, directory_blocks, 0, (int)XW_ARRAY_SIZE(blocks));
+	unit_add_rows(t, directory_blocks, blocks, what);
 	tcase_add_test(t, large_area);
 	tcase_add_test(t, nodes_of_a_tree);
 	suite_add_tcase(s, t);

@@ -507,7 +507,7 @@ int main(void)
 	Suite *s = suite_create("walk_extents");
 	TCase *t = tcase_create("walk_extents");
 
-	tcase_add_loop_test(t, extent_trees, 0, (int)XW_ARRAY_SIZE(trees));
+	unit_add_rows(t, extent_trees, trees, what);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

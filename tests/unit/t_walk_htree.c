@@ -334,7 +334,7 @@ int main(void)
 	Suite *s = suite_create("walk_htree");
 	TCase *t = tcase_create("walk_htree");
 
-	tcase_add_loop_test(t, hash_trees, 0, (int)XW_ARRAY_SIZE(trees));
+	unit_add_rows(t, hash_trees, trees, what);
 	tcase_add_test(t, ranges);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -317,7 +317,7 @@ int main(void)
 	TCase *t = tcase_create("walk_map");
 
 	tcase_add_loop_test(t, sound, 0, 2);
-	tcase_add_loop_test(t, damaged, 0, (int)XW_ARRAY_SIZE(damages));
+	unit_add_rows(t, damaged, damages, what);
 	tcase_add_test(t, pointers);
 	tcase_add_loop_test(t, place, 0, (int)XW_ARRAY_SIZE(places));
 	tcase_add_test(t, itself);

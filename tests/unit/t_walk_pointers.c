@@ -190,8 +190,8 @@ int main(void)
 	Suite *s = suite_create("walk_pointers");
 	TCase *t = tcase_create("walk_pointers");
 
-	tcase_add_loop_test(t, maps_of_pointers, 0, (int)XW_ARRAY_SIZE(block_maps));
-	tcase_add_loop_test(t, shortened, 0, (int)XW_ARRAY_SIZE(deep_trees));
+	unit_add_rows(t, maps_of_pointers, block_maps, what);
+	unit_add_rows(t, shortened, deep_trees, what);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -487,7 +487,7 @@ int main(void)
 	TCase *tc = tcase_create("layout");
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, placement, 0, (int)XW_ARRAY_SIZE(cases));
+	unit_add_rows(tc, placement, cases, attrs);
 	tcase_add_test(tc, limit_message);
 	tcase_add_test(tc, unfetched);
 	tcase_add_test(tc, bytes_in_inode);

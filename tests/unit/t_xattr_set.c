@@ -292,7 +292,7 @@ int main(void)
 	TCase *tc = tcase_create("set");
 
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, split_names, 0, (int)XW_ARRAY_SIZE(splits));
+	unit_add_rows(tc, split_names, splits, full);
 	tcase_add_test(tc, full_name_limits);
 	tcase_add_test(tc, order_and_replace);
 	tcase_add_test(tc, refused);

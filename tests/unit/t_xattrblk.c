@@ -300,7 +300,7 @@ int main(void)
 	tcase_add_test(t, checksum_covers_everything);
 	tcase_add_loop_test(t, checksum_of_another_refcount, 0, 7);
 	tcase_add_test(t, area_in_inode);
-	tcase_add_loop_test(t, entry_hashes, 0, XW_ARRAY_SIZE(hashes));
+	unit_add_rows(t, entry_hashes, hashes, name);
 	tcase_add_test(t, value_hash_by_the_kernel);
 	tcase_add_test(t, block_hash);
 	tcase_add_loop_test(t, entry_checks, 0, XW_ARRAY_SIZE(entries));

@@ -9,7 +9,10 @@
 
 #include <check.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /*
  * Every ck_assert() that holds is written to a file, so that a crash can be told to have been
@@ -40,14 +43,146 @@ static inline unsigned long unit_stride(void)
 }
 
 /*
- * Runs the suite, prints TAP, and returns main()'s status: the plan tells the driver of failures.
+ * ---- loop tests ----
+ *
+ * A loop test is one claim. A case that fails is printed with its name, if its rows or names are
+ * given here, and otherwise with its index.
  */
+struct unit_loop {
+	const char *test; /* its function */
+	const void *names; /* the first case's `const char *`; the next one is `stride` bytes on */
+	size_t stride;
+};
+
+static inline struct unit_loop *unit_loops(void)
+{
+	static struct unit_loop loops[128]; /* unused ones at the end are zeros */
+
+	return loops;
+}
+
+static inline void unit_loop(TCase *tc, const TTest *test, int cases, const void *names,
+			     size_t stride)
+{
+	struct unit_loop *l = unit_loops();
+
+	while (l->test)
+		l++;
+	*l = (struct unit_loop){.test = test->name, .names = names, .stride = stride};
+	tcase_add_loop_test(tc, test, 0, cases);
+}
+
+/* A case for each row of a table, whose `member` is its name. */
+#define unit_add_rows(tc, test, rows, member)                                                      \
+	unit_loop(tc, test, (int)(sizeof(rows) / sizeof((rows)[0])),                               \
+		  1 ? &(rows)[0].member : (const char *const *)NULL, sizeof((rows)[0]))
+
+/* A case for each string of an array, its name. */
+#define unit_add_strings(tc, test, strings)                                                        \
+	unit_loop(tc, test, (int)(sizeof(strings) / sizeof((strings)[0])),                         \
+		  (const char *const *){(strings)}, sizeof((strings)[0]))
+
+/* A case for each of the names that follow. */
+#define unit_add_cases(tc, test, ...)                                                              \
+	do {                                                                                       \
+		static const char *const names_[] = {__VA_ARGS__};                                 \
+                                                                                                   \
+		unit_loop(tc, test, (int)(sizeof(names_) / sizeof(names_[0])), names_,             \
+			  sizeof(names_[0]));                                                      \
+	} while (0)
+
+static inline void unit_print_case(const char *test, unsigned k, bool loop, TestResult *result)
+{
+	const struct unit_loop *l = unit_loops();
+
+	while (l->test && strcmp(l->test, test) != 0)
+		l++;
+	printf("# %s:%d: ", tr_lfile(result), tr_lno(result));
+	if (l->test)
+		printf("case '%s': ", *(const char *const *)((const void *)((const char *)l->names +
+									    k * l->stride)));
+	else if (loop)
+		printf("case %u: ", k);
+	for (const char *c = tr_msg(result); *c; c++)
+		fputs(*c == '\n' ? "\n# " : (const char[]){*c, 0}, stdout);
+	putchar('\n');
+}
+
+/*
+ * Move tap, Check's own TAP output, to the line of result number i, and read the name of the test.
+ * Messages may have further lines.
+ */
+static inline void unit_read_name(FILE *tap, int i, TestResult *result, char name[128])
+{
+	char prefix[32], tcase[256], line[4096];
+
+	snprintf(prefix, sizeof(prefix), "ok %d - ", i);
+	snprintf(tcase, sizeof(tcase), ":%s:", tr_tcname(result));
+	while (fgets(line, sizeof(line), tap)) {
+		const char *ok = strncmp(line, "not ", 4) ? line : line + 4;
+		const char *at = strncmp(ok, prefix, strlen(prefix)) ? NULL : strstr(ok, tcase);
+
+		if (at && sscanf(at + strlen(tcase), "%127[^:]", name) == 1)
+			return;
+	}
+	printf("Bail out! Check's result %d has no name\n", i);
+	exit(EXIT_FAILURE);
+}
+
+/*
+ * Print one claim for each test function. `tap` has a line "ok 3 - FILE:TCASE:TEST: MESSAGE" for
+ * each case of a loop; only these name the tests, and only the results have the lines of failures.
+ */
+static inline void unit_print_claims(FILE *tap, TestResult **results, int n)
+{
+	char test[128] = "", next[128] = "";
+	unsigned claims = 0;
+
+	for (int i = 0, first = 0; i <= n; i++) {
+		unsigned failed = 0;
+
+		if (i < n)
+			unit_read_name(tap, i + 1, results[i], next);
+		if (i < n &&
+		    (!i || (strcmp(test, next) == 0 &&
+			    strcmp(tr_tcname(results[i]), tr_tcname(results[first])) == 0))) {
+			strcpy(test, next);
+			continue;
+		}
+		for (int k = first; k < i; k++) {
+			if (tr_rtype(results[k]) == CK_PASS)
+				continue;
+			failed++;
+			unit_print_case(test, (unsigned)(k - first), i - first > 1, results[k]);
+		}
+		if (i > first)
+			printf("%sok %u - %s: %s\n", failed ? "not " : "", ++claims,
+			       tr_tcname(results[first]), test);
+		strcpy(test, next);
+		first = i;
+	}
+	printf("1..%u\n", claims);
+}
+
+/* Runs the suite and prints TAP; returns main()'s status: the plan tells the driver of failures. */
 static inline int unit_main(Suite *s)
 {
 	SRunner *sr = srunner_create(s);
+	const char *dir = getenv("TMPDIR");
+	char path[4096];
+	FILE *tap;
+	TestResult **results;
 
-	srunner_set_tap(sr, "-");
+	snprintf(path, sizeof(path), "%s/xw-unit-XXXXXX", dir ? dir : "/tmp");
+	close(mkstemp(path));
+	srunner_set_tap(sr, path);
 	srunner_run_all(sr, CK_SILENT);
+	tap = fopen(path, "r");
+	unlink(path);
+	results = srunner_results(sr);
+	unit_print_claims(tap, results, srunner_ntests_run(sr));
+	fclose(tap);
+	free(results);
 	srunner_free(sr);
 	return EXIT_SUCCESS;
 }
