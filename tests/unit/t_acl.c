@@ -354,7 +354,7 @@ int main(void)
 	unit_add_rows(tc, text_bad, bad, text);
 	tcase_add_test(tc, text_unknown_names);
 	tcase_add_test(tc, text_limit);
-	tcase_add_loop_test(tc, xattr_as_kernel, 0, (int)XW_ARRAY_SIZE(kernel));
+	unit_add_table(tc, xattr_as_kernel, kernel);
 	tcase_add_test(tc, xattr_malformed);
 	tcase_add_test(tc, disk_as_kernel);
 	tcase_add_test(tc, disk_cut);

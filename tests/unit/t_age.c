@@ -219,7 +219,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, random_numbers);
-	tcase_add_loop_test(tc, stream, 0, XW_ARRAY_SIZE(streams));
+	unit_add_table(tc, stream, streams);
 	tcase_add_test(tc, distributions);
 	unit_add_rows(tc, trace, traces, text);
 	unit_add_rows(tc, distribution_file, files, text);

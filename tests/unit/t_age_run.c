@@ -455,7 +455,7 @@ int main(void)
 	tcase_add_checked_fixture(t, setup, teardown);
 	unit_add_rows(t, operations, traces, text);
 	unit_add_rows(t, profiles, runs, want);
-	tcase_add_loop_test(t, resumed, 0, XW_ARRAY_SIZE(parts));
+	unit_add_table(t, resumed, parts);
 	tcase_add_test(t, resumed_anywhere);
 	tcase_add_test(t, fast_needs_them_absent);
 	suite_add_tcase(s, t);

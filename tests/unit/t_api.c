@@ -215,7 +215,7 @@ int main(void)
 	unit_add_strings(t, missing_value, valued);
 	tcase_add_test(t, value_too_many);
 	tcase_add_test(t, last_error_counts);
-	tcase_add_loop_test(t, callback, 0, XW_ARRAY_SIZE(pieces));
+	unit_add_table(t, callback, pieces);
 	tcase_add_loop_test(t, callback_fails, 0, 5);
 	tcase_add_test(t, one_run);
 	tcase_add_test(t, not_over_another);

@@ -466,7 +466,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, label_and_features);
-	tcase_add_loop_test(tc, tune_refuses, 0, XW_ARRAY_SIZE(refused));
+	unit_add_table(tc, tune_refuses, refused);
 	tcase_add_test(tc, tune_needs_a_change);
 	tcase_add_test(tc, clear_pending);
 	tcase_add_test(tc, no_image);

@@ -474,7 +474,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, only_checked, 0, 2);
-	tcase_add_loop_test(tc, repaired, 0, 2);
+	unit_add_cases(tc, repaired, "-y", "-p");
 	tcase_add_test(tc, ended);
 	tcase_add_test(tc, skipped);
 	tcase_add_test(tc, at_an_offset);

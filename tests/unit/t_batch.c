@@ -297,11 +297,11 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, NULL);
 	tcase_add_loop_test(t, same_with_and_without_thread, 0, 16);
-	tcase_add_loop_test(t, pieces_are_merged, 0, 2);
+	unit_add_cases(t, pieces_are_merged, "same thread", "own thread");
 	tcase_add_loop_test(t, errors_stick, 0, 40);
-	tcase_add_loop_test(t, order_is_kept, 0, 2);
-	tcase_add_loop_test(t, limits, 0, 2);
-	tcase_add_loop_test(t, onto_a_file, 0, 2);
+	unit_add_cases(t, order_is_kept, "same thread", "own thread");
+	unit_add_cases(t, limits, "same thread", "own thread");
+	unit_add_cases(t, onto_a_file, "same thread", "own thread");
 	tcase_set_timeout(t, 120);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -347,7 +347,7 @@ int main(void)
 	TCase *tc = tcase_create("cache");
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, basics, 0, 2);
+	unit_add_cases(tc, basics, "shared", "build");
 	tcase_add_test(tc, bad_sizes);
 	tcase_add_test(tc, one_key);
 	tcase_add_loop_test(tc, build_bound, 0, 6);
@@ -355,8 +355,8 @@ int main(void)
 	tcase_add_test(tc, all_referenced);
 	tcase_add_loop_test(tc, build_deterministic, 0, 3);
 	tcase_add_loop_test(tc, bound_of_parts, 0, 8);
-	tcase_add_loop_test(tc, reused_entries, 0, 2);
-	tcase_add_loop_test(tc, threads, 0, 2);
+	unit_add_cases(tc, reused_entries, "shared", "build");
+	unit_add_cases(tc, threads, "shared", "build");
 	tcase_add_test(tc, accounting);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -228,14 +228,14 @@ int main(void)
 	Suite *s = suite_create("cli");
 	TCase *tc = tcase_create("cli");
 
-	tcase_add_loop_test(tc, size_text, 0, CASES(sizes));
-	tcase_add_loop_test(tc, time_text, 0, CASES(times));
-	tcase_add_loop_test(tc, count_text, 0, CASES(counts));
+	unit_add_table(tc, size_text, sizes);
+	unit_add_table(tc, time_text, times);
+	unit_add_table(tc, count_text, counts);
 	tcase_add_test(tc, other_text);
-	tcase_add_loop_test(tc, epoch, 0, CASES(epochs));
+	unit_add_table(tc, epoch, epochs);
 	tcase_add_loop_test(tc, interrupt, 0, 3);
 	tcase_add_test(tc, ignored_signal_stays_ignored);
-	tcase_add_loop_test(tc, escape, 0, CASES(escapes));
+	unit_add_table(tc, escape, escapes);
 	tcase_add_test(tc, same_file);
 	tcase_add_test(tc, names);
 	suite_add_tcase(s, tc);

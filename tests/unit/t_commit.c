@@ -339,11 +339,11 @@ int main(void)
 	tcase_set_timeout(cut, 300);
 	tcase_add_loop_test(cut, redo_cut_everywhere, 0, WORLD_SPECS);
 	tcase_add_loop_test(cut, inside_cut_everywhere, 0, WORLD_SPECS);
-	tcase_add_loop_test(cut, other_inside_cut_everywhere, 0, XW_ARRAY_SIZE(redo_specs));
+	unit_add_table(cut, other_inside_cut_everywhere, redo_specs);
 	tcase_add_loop_test(cut, behind_cut_everywhere, 0, 5 + XW_ARRAY_SIZE(redo_specs));
 	tcase_add_loop_test(cut, journal_cut_everywhere, 0, WORLD_SPECS);
 	tcase_add_test(cut, journal_commit_point);
-	tcase_add_loop_test(cut, other_redo_cut_everywhere, 0, XW_ARRAY_SIZE(redo_specs));
+	unit_add_table(cut, other_redo_cut_everywhere, redo_specs);
 	suite_add_tcase(s, cut);
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, nothing_to_do);

@@ -674,11 +674,11 @@ int main(void)
 	TCase *t = tcase_create("model");
 
 	tcase_set_timeout(t, 3600);
-	tcase_add_loop_test(t, against_the_model, 0, (int)XW_ARRAY_SIZE(rows));
+	unit_add_table(t, against_the_model, rows);
 	suite_add_tcase(s, t);
 	t = tcase_create("single");
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, many_against_the_model, 0, XW_ARRAY_SIZE(rows));
+	unit_add_table(t, many_against_the_model, rows);
 	tcase_add_test(t, many_read_each_block_once);
 	tcase_add_test(t, many_refused);
 	tcase_add_test(t, many_of_a_name_twice);

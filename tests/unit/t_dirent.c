@@ -210,7 +210,7 @@ int main(void)
 	tcase_add_test(t, block_by_the_kernel);
 	tcase_add_test(t, tail_by_the_kernel);
 	tcase_add_test(t, checksum_covers_everything);
-	tcase_add_loop_test(t, entry_checks, 0, XW_ARRAY_SIZE(entries));
+	unit_add_table(t, entry_checks, entries);
 	tcase_add_test(t, rec_len_of_64k);
 	tcase_add_loop_test(t, random_round_trip, 0, 50);
 	tcase_add_test(t, types_of_modes);

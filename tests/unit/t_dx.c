@@ -205,7 +205,7 @@ int main(void)
 	tcase_add_test(t, root_as_debugfs);
 	tcase_add_test(t, node_as_debugfs);
 	tcase_add_test(t, what_the_checksum_covers);
-	tcase_add_loop_test(t, root_checks, 0, XW_ARRAY_SIZE(roots));
+	unit_add_table(t, root_checks, roots);
 	tcase_add_test(t, tail_stays_inside);
 	tcase_add_test(t, room);
 	tcase_add_test(t, block_number_mask);

@@ -645,7 +645,7 @@ int main(void)
 	suite_add_tcase(s, tc);
 	tcase_add_checked_fixture(map, setup, teardown);
 	tcase_add_loop_test(map, freemap_is_the_bitmaps, 0, 3 * XW_ARRAY_SIZE(layouts));
-	tcase_add_loop_test(map, unused_is_doubted, 0, 2);
+	unit_add_cases(map, unused_is_doubted, "sound", "damaged");
 	tcase_add_loop_test(map, damaged_bitmap, 0, 3);
 	suite_add_tcase(s, map);
 	return unit_main(s);

@@ -426,7 +426,7 @@ int main(void)
 	TCase *tc = tcase_create("export");
 
 	tcase_set_timeout(tc, 300);
-	tcase_add_loop_test(tc, contents, 0, XW_ARRAY_SIZE(files));
+	unit_add_table(tc, contents, files);
 	tcase_add_test(tc, order);
 	tcase_add_test(tc, paths);
 	tcase_add_loop_test(tc, orders, 0, 3);

@@ -205,9 +205,9 @@ int main(void)
 	tcase_add_test(t, block_as_debugfs);
 	tcase_add_test(t, root_in_inode);
 	tcase_add_test(t, checksum_covers_everything);
-	tcase_add_loop_test(t, length_encoding, 0, XW_ARRAY_SIZE(lengths));
+	unit_add_table(t, length_encoding, lengths);
 	tcase_add_loop_test(t, random_round_trip, 0, 100);
-	tcase_add_loop_test(t, header_checks, 0, XW_ARRAY_SIZE(headers));
+	unit_add_table(t, header_checks, headers);
 	tcase_add_test(t, tail_stays_inside);
 	tcase_add_test(t, node_room);
 	suite_add_tcase(s, t);

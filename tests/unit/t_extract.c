@@ -314,7 +314,7 @@ int main(void)
 	tcase_add_test(tc, places_lead_down);
 	tcase_add_test(tc, suffixes);
 	tcase_add_loop_test(tc, many_windows, 0, 3);
-	tcase_add_loop_test(tc, unpacked, 0, 2);
+	unit_add_cases(tc, unpacked, "umask", "same modes");
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }

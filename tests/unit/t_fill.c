@@ -230,8 +230,8 @@ int main(void)
 	TCase *t = tcase_create("fill");
 
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, data_lands_once_and_whole, 0, XW_ARRAY_SIZE(cuts));
-	tcase_add_loop_test(t, holes_stay_holes, 0, XW_ARRAY_SIZE(cuts));
+	unit_add_table(t, data_lands_once_and_whole, cuts);
+	unit_add_table(t, holes_stay_holes, cuts);
 	tcase_add_test(t, later_entries_win);
 	tcase_add_test(t, hard_links);
 	unit_add_rows(t, bad_entries_are_named, bad, says);

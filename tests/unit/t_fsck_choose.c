@@ -441,15 +441,15 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, one_field, 0, 4);
 	tcase_add_test(t, one_vote);
-	tcase_add_loop_test(t, declined, 0, 2);
+	unit_add_cases(t, declined, "asked", "-n");
 	tcase_add_test(t, declined_alone);
 	tcase_add_test(t, sound);
 	tcase_add_test(t, kept);
-	tcase_add_loop_test(t, no_primary, 0, 2);
+	unit_add_cases(t, no_primary, "no copy", "copy");
 	tcase_add_test(t, foreign_copy);
 	tcase_add_test(t, named_copy);
 	tcase_add_test(t, unknown_features);
-	tcase_add_loop_test(t, lost_checksums, 0, 2);
+	unit_add_cases(t, lost_checksums, "no copy", "copy");
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

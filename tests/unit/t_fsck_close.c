@@ -293,8 +293,8 @@ int main(void)
 	tcase_add_test(t, clean);
 	tcase_add_loop_test(t, not_clean, 0, 13);
 	tcase_add_test(t, just_clean);
-	tcase_add_loop_test(t, final_state, 0, XW_ARRAY_SIZE(ends));
-	tcase_add_loop_test(t, renewed_copies, 0, XW_ARRAY_SIZE(copies));
+	unit_add_table(t, final_state, ends);
+	unit_add_table(t, renewed_copies, copies);
 	tcase_add_test(t, same_places);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -504,13 +504,13 @@ int main(void)
 	tcase_add_test(t, declined);
 	tcase_add_test(t, facts);
 	tcase_add_test(t, index_follows);
-	tcase_add_loop_test(t, dots_end_with_zero, 0, 2);
-	tcase_add_loop_test(t, name_behind_its_entry, 0, 2);
+	unit_add_cases(t, dots_end_with_zero, "declined", "agreed");
+	unit_add_cases(t, name_behind_its_entry, "declined", "agreed");
 	tcase_add_test(t, empty_area);
 	tcase_add_test(t, too_full);
 	tcase_add_test(t, many_names);
 	tcase_add_test(t, hashes);
-	tcase_add_loop_test(t, tails, 0, 2);
+	unit_add_cases(t, tails, "declined", "agreed");
 	suite_add_tcase(suite, t);
 	return unit_main(suite);
 }

@@ -398,15 +398,15 @@ int main(void)
 	TCase *t = tcase_create("fsck_fields");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, fields, 0, 2);
-	tcase_add_loop_test(t, contradictions, 0, 2);
-	tcase_add_loop_test(t, first_meta_bg, 0, 2);
-	tcase_add_loop_test(t, uuid, 0, 2);
+	unit_add_cases(t, fields, "declined", "agreed");
+	unit_add_cases(t, contradictions, "declined", "agreed");
+	unit_add_cases(t, first_meta_bg, "declined", "agreed");
+	unit_add_cases(t, uuid, "declined", "agreed");
 	tcase_add_test(t, too_long);
-	tcase_add_loop_test(t, links, 0, 2);
-	tcase_add_loop_test(t, without_a_name, 0, 2);
-	tcase_add_loop_test(t, very_many_subdirectories, 0, 2);
-	tcase_add_loop_test(t, orphan_feature, 0, 2);
+	unit_add_cases(t, links, "declined", "agreed");
+	unit_add_cases(t, without_a_name, "declined", "agreed");
+	unit_add_cases(t, very_many_subdirectories, "declined", "agreed");
+	unit_add_cases(t, orphan_feature, "declined", "agreed");
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

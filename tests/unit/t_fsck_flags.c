@@ -338,14 +338,14 @@ int main(void)
 	TCase *t = tcase_create("fsck_flags");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, plain_flags, 0, 2);
-	tcase_add_loop_test(t, casefold_feature, 0, 2);
-	tcase_add_loop_test(t, special, 0, 2);
-	tcase_add_loop_test(t, text_of_a_symlink, 0, 2);
-	tcase_add_loop_test(t, inline_contents, 0, 2);
-	tcase_add_loop_test(t, inline_and_more, 0, 2);
-	tcase_add_loop_test(t, lost_extents_flag, 0, 2);
-	tcase_add_loop_test(t, extents_feature, 0, 2);
+	unit_add_cases(t, plain_flags, "declined", "agreed");
+	unit_add_cases(t, casefold_feature, "declined", "agreed");
+	unit_add_cases(t, special, "declined", "agreed");
+	unit_add_cases(t, text_of_a_symlink, "declined", "agreed");
+	unit_add_cases(t, inline_contents, "declined", "agreed");
+	unit_add_cases(t, inline_and_more, "declined", "agreed");
+	unit_add_cases(t, lost_extents_flag, "declined", "agreed");
+	unit_add_cases(t, extents_feature, "declined", "agreed");
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -152,7 +152,7 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, an_inode);
-	tcase_add_loop_test(t, few_wrong_fields, 0, XW_ARRAY_SIZE(fields));
+	unit_add_table(t, few_wrong_fields, fields);
 	tcase_add_loop_test(t, noise, 0, 200);
 	tcase_add_test(t, good_map);
 	tcase_add_test(t, cut_off);

@@ -339,7 +339,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, flags);
 	tcase_add_test(t, declined_flags);
-	tcase_add_loop_test(t, unused_part, 0, 2);
+	unit_add_cases(t, unused_part, "declined", "agreed");
 	tcase_add_loop_test(t, places, 0, 4);
 	tcase_add_test(t, sound_places);
 	tcase_add_test(t, bits);

@@ -362,7 +362,7 @@ int main(void)
 	tcase_add_test(t, without_the_feature);
 	tcase_add_test(t, holes);
 	tcase_add_test(t, order);
-	tcase_add_loop_test(t, encoding, 0, 2);
+	unit_add_cases(t, encoding, "declined", "agreed");
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

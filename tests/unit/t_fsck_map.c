@@ -525,12 +525,12 @@ int main(void)
 	TCase *t = tcase_create("fsck_map");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, leaf, 0, 2);
-	tcase_add_loop_test(t, root_header, 0, 2);
-	tcase_add_loop_test(t, tree, 0, 2);
-	tcase_add_loop_test(t, few_entries, 0, 2);
-	tcase_add_loop_test(t, past_the_size, 0, 2);
-	tcase_add_loop_test(t, too_deep, 0, 2);
+	unit_add_cases(t, leaf, "declined", "agreed");
+	unit_add_cases(t, root_header, "declined", "agreed");
+	unit_add_cases(t, tree, "declined", "agreed");
+	unit_add_cases(t, few_entries, "declined", "agreed");
+	unit_add_cases(t, past_the_size, "declined", "agreed");
+	unit_add_cases(t, too_deep, "declined", "agreed");
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -274,10 +274,10 @@ int main(void)
 	Suite *s = suite_create("fsck_places");
 	TCase *t = tcase_create("fsck_places");
 
-	tcase_add_loop_test(t, records_and_bits, 0, 2);
-	tcase_add_loop_test(t, what_is_no_record, 0, 2);
+	unit_add_cases(t, records_and_bits, "no checksums", "checksums");
+	unit_add_cases(t, what_is_no_record, "no checksums", "checksums");
 	tcase_add_test(t, block_of_a_table);
-	tcase_add_loop_test(t, bitmaps, 0, 2);
+	unit_add_cases(t, bitmaps, "no checksums", "checksums");
 	tcase_add_loop_test(t, computed_value, 0, 2);
 	tcase_add_test(t, no_value_by_chance);
 	suite_add_tcase(s, t);

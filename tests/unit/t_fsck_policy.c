@@ -494,7 +494,7 @@ int main(void)
 	TCase *t = tcase_create("fsck_policy");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, decisions, 0, XW_ARRAY_SIZE(rows));
+	unit_add_table(t, decisions, rows);
 	tcase_add_test(t, yes_to_all);
 	tcase_add_test(t, declined);
 	tcase_add_test(t, names_tell_findings_apart);

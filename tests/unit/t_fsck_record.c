@@ -474,19 +474,19 @@ int main(void)
 	TCase *t = tcase_create("fsck_record");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, extra_size, 0, 2);
-	tcase_add_loop_test(t, late_times, 0, 2);
-	tcase_add_loop_test(t, checksum, 0, 2);
-	tcase_add_loop_test(t, high_halves, 0, 2);
-	tcase_add_loop_test(t, deletion_time, 0, 2);
-	tcase_add_loop_test(t, types, 0, 2);
+	unit_add_cases(t, extra_size, "declined", "agreed");
+	unit_add_cases(t, late_times, "declined", "agreed");
+	unit_add_cases(t, checksum, "declined", "agreed");
+	unit_add_cases(t, high_halves, "declined", "agreed");
+	unit_add_cases(t, deletion_time, "declined", "agreed");
+	unit_add_cases(t, types, "declined", "agreed");
 	tcase_add_test(t, no_directory);
-	tcase_add_loop_test(t, directory_in_a_tree, 0, 2);
-	tcase_add_loop_test(t, root, 0, 2);
+	unit_add_cases(t, directory_in_a_tree, "declined", "agreed");
+	unit_add_cases(t, root, "declined", "agreed");
 	tcase_add_test(t, inline_directory);
-	tcase_add_loop_test(t, reserved, 0, 2);
-	tcase_add_loop_test(t, quota_files, 0, 2);
-	tcase_add_loop_test(t, ea_inodes, 0, 2);
+	unit_add_cases(t, reserved, "declined", "agreed");
+	unit_add_cases(t, quota_files, "declined", "agreed");
+	unit_add_cases(t, ea_inodes, "declined", "agreed");
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -262,9 +262,9 @@ int main(void)
 	TCase *t = tcase_create("fsck_size");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, size, 0, 2);
-	tcase_add_loop_test(t, inline_size, 0, 2);
-	tcase_add_loop_test(t, blocks, 0, 2);
+	unit_add_cases(t, size, "declined", "agreed");
+	unit_add_cases(t, inline_size, "declined", "agreed");
+	unit_add_cases(t, blocks, "declined", "agreed");
 	tcase_add_test(t, too_many_blocks);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -226,9 +226,9 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, in_the_inode);
-	tcase_add_loop_test(t, in_a_block, 0, XW_ARRAY_SIZE(slow));
+	unit_add_table(t, in_a_block, slow);
 	tcase_add_test(t, text_with_the_extents_flag);
-	tcase_add_loop_test(t, inline_target, 0, XW_ARRAY_SIZE(inlined));
+	unit_add_table(t, inline_target, inlined);
 	tcase_add_test(t, short_inline_target);
 	tcase_add_test(t, length);
 	suite_add_tcase(s, t);

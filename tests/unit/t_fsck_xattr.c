@@ -402,12 +402,12 @@ int main(void)
 	TCase *t = tcase_create("fsck_xattr");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, values, 0, 2);
-	tcase_add_loop_test(t, broken_entry, 0, 2);
-	tcase_add_loop_test(t, inline_value, 0, 2);
+	unit_add_cases(t, values, "declined", "agreed");
+	unit_add_cases(t, broken_entry, "declined", "agreed");
+	unit_add_cases(t, inline_value, "declined", "agreed");
 	tcase_add_test(t, add_inline_value);
-	tcase_add_loop_test(t, references, 0, 2);
-	tcase_add_loop_test(t, many_references, 0, 2);
+	unit_add_cases(t, references, "declined", "agreed");
+	unit_add_cases(t, many_references, "declined", "agreed");
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -361,7 +361,7 @@ int main(void)
 
 	tcase_set_timeout(t, 120);
 	unit_add_rows(t, known, golden, options);
-	tcase_add_loop_test(t, journal_sizes, 0, XW_ARRAY_SIZE(journals));
+	unit_add_table(t, journal_sizes, journals);
 	tcase_add_loop_test(t, consistent, 0, ROUNDS);
 	unit_add_rows(t, refuse, refusals, options);
 	unit_add_rows(t, meta_bg, switches, options);

@@ -91,7 +91,7 @@ int main(void)
 	TCase *t = tcase_create("indirect");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, known_paths, 0, XW_ARRAY_SIZE(paths));
+	unit_add_table(t, known_paths, paths);
 	tcase_add_test(t, limits);
 	tcase_add_loop_test(t, way_back, 0, 7);
 	suite_add_tcase(s, t);

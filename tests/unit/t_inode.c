@@ -545,19 +545,19 @@ int main(void)
 	tcase_add_loop_test(t, checksum_covers_everything, 0, 5);
 	tcase_add_loop_test(t, checksum_low_half_only, 0, 2);
 	tcase_add_test(t, never_used_is_right);
-	tcase_add_loop_test(t, time_encoding, 0, XW_ARRAY_SIZE(times));
-	tcase_add_loop_test(t, time_clamping, 0, XW_ARRAY_SIZE(clamps));
+	unit_add_table(t, time_encoding, times);
+	unit_add_table(t, time_clamping, clamps);
 	tcase_add_test(t, absurd_nanoseconds);
-	tcase_add_loop_test(t, device_numbers, 0, XW_ARRAY_SIZE(devices));
+	unit_add_table(t, device_numbers, devices);
 	tcase_add_test(t, device_fixtures);
-	tcase_add_loop_test(t, block_counts, 0, XW_ARRAY_SIZE(counts));
+	unit_add_table(t, block_counts, counts);
 	tcase_add_loop_test(t, strays, 0, 2);
-	tcase_add_loop_test(t, extra_isize_range, 0, XW_ARRAY_SIZE(extras));
+	unit_add_table(t, extra_isize_range, extras);
 	tcase_add_loop_test(t, random_round_trip, 0, 300);
 	tcase_add_test(t, short_record_ends_at_128);
 	tcase_add_test(t, ea_inode_fields);
 	tcase_add_test(t, inherited_flags);
-	tcase_add_loop_test(t, deletion_times, 0, XW_ARRAY_SIZE(deletions));
+	unit_add_table(t, deletion_times, deletions);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -246,7 +246,7 @@ static Suite *suite(void)
 	TCase *tc = tcase_create("inodes");
 
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, random_operations, 0, XW_ARRAY_SIZE(cases));
+	unit_add_table(tc, random_operations, cases);
 	tcase_add_loop_test(tc, a_million_in_order, 0, 2);
 	tcase_add_test(tc, directories_of_the_source);
 	tcase_add_test(tc, bad_calls);

@@ -567,10 +567,10 @@ int main(void)
 	TCase *t = tcase_create("all");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, built, 0, (int)XW_ARRAY_SIZE(rows));
+	unit_add_table(t, built, rows);
 	tcase_add_test(t, too_deep);
 	tcase_add_test(t, not_as_planned);
-	tcase_add_loop_test(t, byte_changed, 0, (int)XW_ARRAY_SIZE(bytes));
+	unit_add_table(t, byte_changed, bytes);
 	tcase_add_test(t, leaves_out_of_order);
 	tcase_add_loop_test(t, names_over_an_edge, 0, 2);
 	tcase_add_test(t, shape_of_the_tree);

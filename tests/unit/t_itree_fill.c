@@ -155,7 +155,7 @@ int main(void)
 	Suite *s = suite_create("itree_fill");
 	TCase *t = tcase_create("all");
 
-	tcase_add_loop_test(t, filled, 0, (int)XW_ARRAY_SIZE(rows));
+	unit_add_table(t, filled, rows);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

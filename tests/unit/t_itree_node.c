@@ -339,7 +339,7 @@ int main(void)
 	tcase_add_test(t, leaf_decodes);
 	tcase_add_test(t, index_decodes);
 	tcase_add_test(t, encodes_the_same_bytes);
-	tcase_add_loop_test(t, damage_is_seen, 0, (int)XW_ARRAY_SIZE(damages));
+	unit_add_table(t, damage_is_seen, damages);
 	tcase_add_test(t, encrypted_names_are_any_bytes);
 	tcase_add_test(t, dots_are_no_names);
 	tcase_add_test(t, order);

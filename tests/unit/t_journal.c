@@ -552,15 +552,15 @@ int main(void)
 	TCase *tc = tcase_create("journal");
 
 	tcase_set_timeout(tc, 60);
-	tcase_add_loop_test(tc, write_revocations, 0, XW_ARRAY_SIZE(formats));
-	tcase_add_loop_test(tc, write_and_replay, 0, XW_ARRAY_SIZE(formats));
+	unit_add_table(tc, write_revocations, formats);
+	unit_add_table(tc, write_and_replay, formats);
 	tcase_add_test(tc, skip_find_and_clip);
 	tcase_add_loop_test(tc, random_logs, 0, 12 * XW_ARRAY_SIZE(formats));
 	tcase_add_loop_test(tc, damage, 0, 7 * XW_ARRAY_SIZE(damages));
-	tcase_add_loop_test(tc, stale_is_no_damage, 0, 2);
+	unit_add_cases(tc, stale_is_no_damage, "stale", "damaged");
 	tcase_add_test(tc, beyond_the_end);
 	tcase_add_test(tc, fast_commits);
-	tcase_add_loop_test(tc, superblocks, 0, XW_ARRAY_SIZE(bad_supers));
+	unit_add_table(tc, superblocks, bad_supers);
 	tcase_add_test(tc, version_1_superblock);
 	tcase_add_loop_test(tc, random_damage, 0, 2 * XW_ARRAY_SIZE(formats));
 	suite_add_tcase(s, tc);

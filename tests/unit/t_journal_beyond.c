@@ -92,7 +92,7 @@ int main(void)
 	Suite *s = suite_create("journal beyond damage");
 	TCase *tc = tcase_create("journal beyond damage");
 
-	tcase_add_loop_test(tc, behind_damage, 0, XW_ARRAY_SIZE(beyonds));
+	unit_add_table(tc, behind_damage, beyonds);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }

@@ -421,10 +421,10 @@ int main(void)
 
 	tcase_set_timeout(tc, 300);
 	tcase_add_loop_test(tc, every_version, 0, 12);
-	tcase_add_loop_test(tc, small, 0, 2);
+	unit_add_cases(tc, small, "no checksums", "checksums");
 	tcase_add_test(tc, dots);
 	tcase_add_loop_test(tc, collisions, 0, 2);
-	tcase_add_loop_test(tc, hashed_otherwise, 0, 2);
+	unit_add_cases(tc, hashed_otherwise, "encrypted", "casefolded");
 	tcase_add_test(tc, signedness_unknown);
 	tcase_add_loop_test(tc, damaged_index, 0, (int)(2 * XW_ARRAY_SIZE(damages)));
 	tcase_add_test(tc, other_super);

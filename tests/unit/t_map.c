@@ -222,7 +222,7 @@ int main(void)
 	Suite *s = suite_create("map");
 	TCase *t = tcase_create("map");
 
-	tcase_add_loop_test(t, maps_read_back, 0, XW_ARRAY_SIZE(cases));
+	unit_add_table(t, maps_read_back, cases);
 	tcase_add_test(t, long_runs_split_at_the_extent_limit);
 	tcase_set_timeout(t, 60);
 	suite_add_tcase(s, t);

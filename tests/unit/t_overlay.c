@@ -273,8 +273,8 @@ int main(void)
 	Suite *s = suite_create("overlay");
 	TCase *tc = tcase_create("overlay");
 
-	tcase_add_loop_test(tc, like_an_array, 0, XW_ARRAY_SIZE(sizes));
-	tcase_add_loop_test(tc, dirty_blocks_are_the_difference, 0, XW_ARRAY_SIZE(sizes));
+	unit_add_table(tc, like_an_array, sizes);
+	unit_add_table(tc, dirty_blocks_are_the_difference, sizes);
 	tcase_add_test(tc, shadow);
 	tcase_add_test(tc, errors);
 	suite_add_tcase(s, tc);

@@ -157,8 +157,8 @@ int main(void)
 	Suite *s = suite_create("pool");
 	TCase *t = tcase_create("pool");
 
-	tcase_add_loop_test(t, every_iteration_once, 0, XW_ARRAY_SIZE(jobs));
-	tcase_add_loop_test(t, lowest_failure, 0, XW_ARRAY_SIZE(jobs));
+	unit_add_table(t, every_iteration_once, jobs);
+	unit_add_table(t, lowest_failure, jobs);
 	tcase_add_test(t, one_job_is_the_caller);
 	tcase_add_test(t, threads_run_together);
 	tcase_add_test(t, many_short_loops);

@@ -330,10 +330,10 @@ int main(void)
 	TCase *t = tcase_create("quota");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, as_mke2fs, 0, XW_ARRAY_SIZE(fresh));
-	tcase_add_loop_test(t, shape_and_back, 0, XW_ARRAY_SIZE(shapes));
+	unit_add_table(t, as_mke2fs, fresh);
+	unit_add_table(t, shape_and_back, shapes);
 	tcase_add_test(t, stops);
-	tcase_add_loop_test(t, rejects, 0, XW_ARRAY_SIZE(changes));
+	unit_add_table(t, rejects, changes);
 	tcase_add_test(t, salvages);
 	tcase_add_test(t, sees_strays);
 	tcase_add_test(t, keeps_grace);

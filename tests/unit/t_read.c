@@ -344,12 +344,12 @@ int main(void)
 	TCase *tc = tcase_create("read");
 
 	tcase_set_timeout(tc, 300);
-	tcase_add_loop_test(tc, open_good, 0, 2);
+	unit_add_cases(tc, open_good, "no checksums", "checksums");
 	tcase_add_loop_test(tc, open_bad, 0, N_OPEN);
 	tcase_add_test(tc, inode_damage);
 	tcase_add_test(tc, scan_sees_what_is_used);
 	tcase_add_test(tc, paths);
-	tcase_add_loop_test(tc, whole_walk, 0, 2);
+	unit_add_cases(tc, whole_walk, "no checksums", "checksums");
 	tcase_add_loop_test(tc, random_damage, 0, 20);
 	tcase_add_test(tc, backups_and_descriptors);
 	suite_add_tcase(s, tc);

@@ -301,7 +301,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_block_more_than_once, 0, 2);
 	tcase_add_test(tc, inline_directory);
 	tcase_add_test(tc, inline_file);
-	tcase_add_loop_test(tc, attributes, 0, 2);
+	unit_add_cases(tc, attributes, "no checksums", "checksums");
 	tcase_add_loop_test(tc, attribute_damage, 0, 10);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -596,8 +596,8 @@ int main(void)
 	tcase_add_test(tc, names);
 	tcase_add_loop_test(tc, open_completes, 0, 2);
 	tcase_add_test(tc, at_an_offset);
-	tcase_add_loop_test(tc, in_a_directory, 0, 2);
-	tcase_add_loop_test(tc, commit_on_files, 0, 2);
+	unit_add_cases(tc, in_a_directory, "for writing", "read-only");
+	unit_add_cases(tc, commit_on_files, "redo file", "journal");
 	tcase_add_test(tc, limit_of_recovery);
 	tcase_add_loop_test(tc, limit_of_commit, 0, 2);
 	tcase_add_test(tc, holes_stay);

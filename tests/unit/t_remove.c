@@ -440,8 +440,8 @@ int main(void)
 
 	tcase_set_timeout(t, 300);
 	tcase_add_checked_fixture(t, setup, teardown);
-	tcase_add_loop_test(t, names_of_a_directory_that_stays, 0, XW_ARRAY_SIZE(kinds));
-	tcase_add_loop_test(t, whole_directory, 0, XW_ARRAY_SIZE(kinds));
+	unit_add_table(t, names_of_a_directory_that_stays, kinds);
+	unit_add_table(t, whole_directory, kinds);
 	tcase_add_test(t, itree_that_leads_up);
 	tcase_add_loop_test(t, with_an_itree, 0, 2);
 	tcase_add_loop_test(t, refusals, 0, 2);

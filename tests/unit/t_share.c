@@ -333,14 +333,14 @@ int main(void)
 	TCase *tc = tcase_create("share");
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, same_and_different, 0, 2);
+	unit_add_cases(tc, same_and_different, "shared", "build");
 	tcase_add_test(tc, limit_1024);
 	tcase_add_test(tc, drop_to_none);
 	tcase_add_test(tc, collisions);
 	tcase_add_test(tc, key_is_strong);
 	tcase_add_test(tc, deterministic);
 	tcase_add_test(tc, packed);
-	tcase_add_loop_test(tc, hints, 0, 2);
+	unit_add_cases(tc, hints, "no hint", "hint");
 	tcase_add_test(tc, threads);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -522,7 +522,7 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	tcase_set_timeout(tc, 120);
 	unit_add_rows(tc, format, formats, name);
-	tcase_add_loop_test(tc, compression, 0, XW_ARRAY_SIZE(filters));
+	unit_add_table(tc, compression, filters);
 	unit_add_rows(tc, oddity, odd, what);
 	tcase_add_loop_test(tc, damage, 0, n_damage);
 	tcase_add_test(tc, no_file);

@@ -610,7 +610,7 @@ static Suite *suite(void)
 	tcase_add_test(tc, fill_to_the_brim);
 	tcase_add_loop_test(tc, index_and_walk_agree, 0, 2);
 	unit_add_rows(tc, criteria, layouts, name);
-	tcase_add_loop_test(tc, slow_breaks, 0, 2);
+	unit_add_cases(tc, slow_breaks, "fast", "slow");
 	tcase_add_test(tc, linear_limit_counts);
 	tcase_add_test(tc, goals_and_streams);
 	tcase_add_test(tc, bitmaps_come_and_go);

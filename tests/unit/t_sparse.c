@@ -285,7 +285,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	unit_add_rows(tc, judge, maps, map);
 	unit_add_rows(tc, block, blocks, text);
-	tcase_add_loop_test(tc, formats, 0, XW_ARRAY_SIZE(counts));
+	unit_add_table(tc, formats, counts);
 	unit_add_rows(tc, lie, lies, payload);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -232,7 +232,7 @@ int main(void)
 	tcase_add_test(t, inline_size);
 	tcase_add_loop_test(t, blocks_behind_the_end, 0, 3);
 	tcase_add_test(t, revived_directory);
-	tcase_add_loop_test(t, freed_in_it, 0, XW_ARRAY_SIZE(spaces));
+	unit_add_table(t, freed_in_it, spaces);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

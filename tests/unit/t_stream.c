@@ -357,7 +357,7 @@ static Suite *suite(void)
 	TCase *tc = tcase_create("stream");
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_loop_test(tc, follows_the_policy, 0, XW_ARRAY_SIZE(streams));
+	unit_add_table(tc, follows_the_policy, streams);
 	tcase_add_test(tc, uses_the_last_block);
 	unit_add_rows(tc, long_requests, longs, name);
 	tcase_add_test(tc, many_files_cost_nothing);

@@ -317,7 +317,7 @@ int main(void)
 	tcase_add_test(t, wide_fields);
 	tcase_add_test(t, seed_field_wins);
 	tcase_add_test(t, revision_zero_implies);
-	tcase_add_loop_test(t, rejects, 0, XW_ARRAY_SIZE(changes));
+	unit_add_table(t, rejects, changes);
 	tcase_add_test(t, bigalloc_groups);
 	tcase_add_test(t, external_journal_has_no_groups);
 	tcase_add_test(t, group_count);

@@ -86,7 +86,7 @@ int main(void)
 	Suite *s = suite_create("table");
 	TCase *t = tcase_create("table");
 
-	tcase_add_loop_test(t, counts, 0, sizeof(masks) / sizeof(*masks));
+	unit_add_table(t, counts, masks);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -321,7 +321,7 @@ int main(void)
 	TCase *tc = tcase_create("tar_out");
 
 	tcase_set_timeout(tc, 300);
-	tcase_add_loop_test(tc, path_lengths, 0, 2);
+	unit_add_cases(tc, path_lengths, "file", "directory");
 	tcase_add_test(tc, one_long_component);
 	tcase_add_loop_test(tc, numbers, 0, 16);
 	tcase_add_test(tc, record_lengths);

@@ -368,8 +368,8 @@ int main(void)
 
 	tcase_add_test(t, good);
 	tcase_add_test(t, root_only);
-	tcase_add_loop_test(t, damaged, 0, (int)(sizeof(damages) / sizeof(damages[0])));
-	tcase_add_loop_test(t, items, 0, (int)(sizeof(described) / sizeof(described[0])));
+	unit_add_table(t, damaged, damages);
+	unit_add_table(t, items, described);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

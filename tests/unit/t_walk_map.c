@@ -316,10 +316,10 @@ int main(void)
 	Suite *s = suite_create("walk_map");
 	TCase *t = tcase_create("walk_map");
 
-	tcase_add_loop_test(t, sound, 0, 2);
+	unit_add_cases(t, sound, "no checksums", "checksums");
 	unit_add_rows(t, damaged, damages, what);
 	tcase_add_test(t, pointers);
-	tcase_add_loop_test(t, place, 0, (int)XW_ARRAY_SIZE(places));
+	unit_add_table(t, place, places);
 	tcase_add_test(t, itself);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -421,7 +421,7 @@ int main(void)
 
 	tcase_add_test(t, good_block);
 	tcase_add_test(t, good_inode);
-	tcase_add_loop_test(t, damaged, 0, (int)(sizeof(damages) / sizeof(damages[0])));
+	unit_add_table(t, damaged, damages);
 	tcase_add_test(t, ones_for_terminator);
 	tcase_add_test(t, shorter_value);
 	tcase_add_test(t, shifted_value);
@@ -429,7 +429,7 @@ int main(void)
 	tcase_add_test(t, unaligned);
 	tcase_add_test(t, nameless);
 	tcase_add_test(t, no_terminator);
-	tcase_add_loop_test(t, by_hand, 0, (int)(sizeof(areas) / sizeof(areas[0])));
+	unit_add_table(t, by_hand, areas);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

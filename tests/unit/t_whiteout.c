@@ -295,7 +295,7 @@ int main(void)
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, whiteouts_act_on_lower_layers_only);
-	tcase_add_loop_test(t, own_directories_of_aufs_stay_out, 0, 2);
+	unit_add_cases(t, own_directories_of_aufs_stay_out, "apply", "overlay");
 	tcase_add_test(t, own_directories_are_kept_as_files);
 	tcase_add_loop_test(t, opaque_in_any_place, 0, 4);
 	tcase_add_test(t, a_marker_before_the_entry);

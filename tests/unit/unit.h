@@ -46,10 +46,11 @@ static inline unsigned long unit_stride(void)
  * ---- loop tests ----
  *
  * A loop test is one claim. A case that fails is printed with its name, if its rows or names are
- * given here, and otherwise with its index.
+ * given here, and otherwise with its row in a table or the value of _i.
  */
 struct unit_loop {
 	const char *test; /* its function */
+	const char *table; /* without names: that of the table with a row for each case */
 	const void *names; /* the first case's `const char *`; the next one is `stride` bytes on */
 	size_t stride;
 };
@@ -61,25 +62,29 @@ static inline struct unit_loop *unit_loops(void)
 	return loops;
 }
 
-static inline void unit_loop(TCase *tc, const TTest *test, int cases, const void *names,
-			     size_t stride)
+static inline void unit_loop(TCase *tc, const TTest *test, int cases, const char *table,
+			     const void *names, size_t stride)
 {
 	struct unit_loop *l = unit_loops();
 
 	while (l->test)
 		l++;
-	*l = (struct unit_loop){.test = test->name, .names = names, .stride = stride};
+	*l = (struct unit_loop){test->name, table, names, stride};
 	tcase_add_loop_test(tc, test, 0, cases);
 }
 
 /* A case for each row of a table, whose `member` is its name. */
 #define unit_add_rows(tc, test, rows, member)                                                      \
-	unit_loop(tc, test, (int)(sizeof(rows) / sizeof((rows)[0])),                               \
+	unit_loop(tc, test, (int)(sizeof(rows) / sizeof((rows)[0])), NULL,                         \
 		  1 ? &(rows)[0].member : (const char *const *)NULL, sizeof((rows)[0]))
+
+/* A case for each row of a table without names: "TABLE[ROW]". */
+#define unit_add_table(tc, test, rows)                                                             \
+	unit_loop(tc, test, (int)(sizeof(rows) / sizeof((rows)[0])), #rows, NULL, 0)
 
 /* A case for each string of an array, its name. */
 #define unit_add_strings(tc, test, strings)                                                        \
-	unit_loop(tc, test, (int)(sizeof(strings) / sizeof((strings)[0])),                         \
+	unit_loop(tc, test, (int)(sizeof(strings) / sizeof((strings)[0])), NULL,                   \
 		  (const char *const *){(strings)}, sizeof((strings)[0]))
 
 /* A case for each of the names that follow. */
@@ -87,7 +92,7 @@ static inline void unit_loop(TCase *tc, const TTest *test, int cases, const void
 	do {                                                                                       \
 		static const char *const names_[] = {__VA_ARGS__};                                 \
                                                                                                    \
-		unit_loop(tc, test, (int)(sizeof(names_) / sizeof(names_[0])), names_,             \
+		unit_loop(tc, test, (int)(sizeof(names_) / sizeof(names_[0])), NULL, names_,       \
 			  sizeof(names_[0]));                                                      \
 	} while (0)
 
@@ -98,11 +103,13 @@ static inline void unit_print_case(const char *test, unsigned k, bool loop, Test
 	while (l->test && strcmp(l->test, test) != 0)
 		l++;
 	printf("# %s:%d: ", tr_lfile(result), tr_lno(result));
-	if (l->test)
+	if (l->test && l->table)
+		printf("case %s[%u]: ", l->table, k);
+	else if (l->test)
 		printf("case '%s': ", *(const char *const *)((const void *)((const char *)l->names +
 									    k * l->stride)));
 	else if (loop)
-		printf("case %u: ", k);
+		printf("_i = %u: ", k);
 	for (const char *c = tr_msg(result); *c; c++)
 		fputs(*c == '\n' ? "\n# " : (const char[]){*c, 0}, stdout);
 	putchar('\n');
