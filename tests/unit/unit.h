@@ -50,6 +50,7 @@ static inline unsigned long unit_stride(void)
  */
 struct unit_loop {
 	const char *test; /* its function */
+	int first; /* _i of the first case */
 	const char *table; /* without names: that of the table with a row for each case */
 	const void *names; /* the first case's `const char *`; the next one is `stride` bytes on */
 	size_t stride;
@@ -62,29 +63,33 @@ static inline struct unit_loop *unit_loops(void)
 	return loops;
 }
 
-static inline void unit_loop(TCase *tc, const TTest *test, int cases, const char *table,
+static inline void unit_loop(TCase *tc, const TTest *test, int from, int to, const char *table,
 			     const void *names, size_t stride)
 {
 	struct unit_loop *l = unit_loops();
 
 	while (l->test)
 		l++;
-	*l = (struct unit_loop){test->name, table, names, stride};
-	tcase_add_loop_test(tc, test, 0, cases);
+	*l = (struct unit_loop){test->name, from, table, names, stride};
+	tcase_add_loop_test(tc, test, from, to);
 }
+
+#undef tcase_add_loop_test
+#define tcase_add_loop_test(tc, test, from, to)                                                    \
+	unit_loop(tc, test, (int)(from), (int)(to), NULL, NULL, 0)
 
 /* A case for each row of a table, whose `member` is its name. */
 #define unit_add_rows(tc, test, rows, member)                                                      \
-	unit_loop(tc, test, (int)(sizeof(rows) / sizeof((rows)[0])), NULL,                         \
+	unit_loop(tc, test, 0, (int)(sizeof(rows) / sizeof((rows)[0])), NULL,                      \
 		  1 ? &(rows)[0].member : (const char *const *)NULL, sizeof((rows)[0]))
 
 /* A case for each row of a table without names: "TABLE[ROW]". */
 #define unit_add_table(tc, test, rows)                                                             \
-	unit_loop(tc, test, (int)(sizeof(rows) / sizeof((rows)[0])), #rows, NULL, 0)
+	unit_loop(tc, test, 0, (int)(sizeof(rows) / sizeof((rows)[0])), #rows, NULL, 0)
 
 /* A case for each string of an array, its name. */
 #define unit_add_strings(tc, test, strings)                                                        \
-	unit_loop(tc, test, (int)(sizeof(strings) / sizeof((strings)[0])), NULL,                   \
+	unit_loop(tc, test, 0, (int)(sizeof(strings) / sizeof((strings)[0])), NULL,                \
 		  (const char *const *){(strings)}, sizeof((strings)[0]))
 
 /* A case for each of the names that follow. */
@@ -92,24 +97,25 @@ static inline void unit_loop(TCase *tc, const TTest *test, int cases, const char
 	do {                                                                                       \
 		static const char *const names_[] = {__VA_ARGS__};                                 \
                                                                                                    \
-		unit_loop(tc, test, (int)(sizeof(names_) / sizeof(names_[0])), NULL, names_,       \
+		unit_loop(tc, test, 0, (int)(sizeof(names_) / sizeof(names_[0])), NULL, names_,    \
 			  sizeof(names_[0]));                                                      \
 	} while (0)
 
-static inline void unit_print_case(const char *test, unsigned k, bool loop, TestResult *result)
+static inline void unit_print_case(const char *test, int k, TestResult *result)
 {
 	const struct unit_loop *l = unit_loops();
 
 	while (l->test && strcmp(l->test, test) != 0)
 		l++;
 	printf("# %s:%d: ", tr_lfile(result), tr_lno(result));
-	if (l->test && l->table)
-		printf("case %s[%u]: ", l->table, k);
+	if (l->names)
+		printf("case '%s': ",
+		       *(const char *const *)((const void *)((const char *)l->names +
+							     (size_t)k * l->stride)));
+	else if (l->table)
+		printf("case %s[%d]: ", l->table, k);
 	else if (l->test)
-		printf("case '%s': ", *(const char *const *)((const void *)((const char *)l->names +
-									    k * l->stride)));
-	else if (loop)
-		printf("_i = %u: ", k);
+		printf("_i = %d: ", l->first + k);
 	for (const char *c = tr_msg(result); *c; c++)
 		fputs(*c == '\n' ? "\n# " : (const char[]){*c, 0}, stdout);
 	putchar('\n');
@@ -160,7 +166,7 @@ static inline void unit_print_claims(FILE *tap, TestResult **results, int n)
 			if (tr_rtype(results[k]) == CK_PASS)
 				continue;
 			failed++;
-			unit_print_case(test, (unsigned)(k - first), i - first > 1, results[k]);
+			unit_print_case(test, k - first, results[k]);
 		}
 		if (i > first)
 			printf("%sok %u - %s: %s\n", failed ? "not " : "", ++claims,
