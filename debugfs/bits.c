@@ -272,20 +272,11 @@ static int verb_ffi(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"testb",
-	 {NULL},
-	 DBG_OPEN,
-	 verb_testb,
-	 "BLOCK [COUNT]",
+	{"testb", DBG_OPEN, verb_testb, "BLOCK [COUNT]",
 	 "whether blocks are in use, by the bitmap"},
-	{"testi",
-	 {NULL},
-	 DBG_OPEN,
-	 verb_testi,
-	 "FILE",
-	 "whether an inode is in use, by the bitmap"},
-	{"find_free_block", {"ffb"}, DBG_OPEN, verb_ffb, "[COUNT [GOAL]]", "the next free blocks"},
-	{"find_free_inode", {"ffi"}, DBG_OPEN, verb_ffi, "[DIR [MODE]]", "the next free inode"},
+	{"testi", DBG_OPEN, verb_testi, "FILE", "whether an inode is in use, by the bitmap"},
+	{"find_free_block, ffb", DBG_OPEN, verb_ffb, "[COUNT [GOAL]]", "the next free blocks"},
+	{"find_free_inode, ffi", DBG_OPEN, verb_ffi, "[DIR [MODE]]", "the next free inode"},
 };
 
 const struct dbg_family dbg_bit_verbs = {"What is in use", verbs, XW_ARRAY_SIZE(verbs)};

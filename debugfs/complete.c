@@ -58,21 +58,14 @@ static char *last_word(const char *line, size_t len, size_t *from)
 	return word;
 }
 
-static void offer_verb(struct offer *o, const char *name, const char *prefix)
-{
-	if (!strncmp(name, prefix, strlen(prefix)))
-		offer_word(o, strdup(name));
-}
-
 static void offer_verbs(struct offer *o, const struct dbg *d, const char *prefix)
 {
 	for (const struct dbg_family *const *f = d->families; *f; f++) {
 		for (size_t i = 0; i < (*f)->n; i++) {
-			const struct dbg_verb *v = &(*f)->verbs[i];
-
-			offer_verb(o, v->name, prefix);
-			for (size_t k = 0; k < XW_ARRAY_SIZE(v->alias) && v->alias[k]; k++)
-				offer_verb(o, v->alias[k], prefix);
+			for (const char *n = (*f)->verbs[i].names; n; n = dbg_next_name(n)) {
+				if (!strncmp(n, prefix, strlen(prefix)))
+					offer_word(o, strndup(n, (size_t)dbg_name_len(n)));
+			}
 		}
 	}
 }

@@ -462,18 +462,10 @@ static int verb_rdump(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"cat", {NULL}, DBG_OPEN | DBG_BYTES, verb_cat, "FILE", "the contents of a file"},
-	{"dump_inode",
-	 {"dump"},
-	 DBG_OPEN,
-	 verb_dump,
-	 "[-p] FILE OUTFILE",
+	{"cat", DBG_OPEN | DBG_BYTES, verb_cat, "FILE", "the contents of a file"},
+	{"dump_inode, dump", DBG_OPEN, verb_dump, "[-p] FILE OUTFILE",
 	 "copy the contents to a file on the host; with owner, permissions and times"},
-	{"rdump",
-	 {NULL},
-	 DBG_OPEN,
-	 verb_rdump,
-	 "FILE... DIR",
+	{"rdump", DBG_OPEN, verb_rdump, "FILE... DIR",
 	 "copy directories with their contents to a directory on the host"},
 };
 

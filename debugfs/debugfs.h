@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/json.h"
@@ -38,8 +39,7 @@ struct dbg_extents;
 #define DBG_LISTS 0x10 /* "-l" alone lists fields, which does not require write access */
 
 struct dbg_verb {
-	const char *name;
-	const char *alias[3];
+	const char *names; /* the name, then aliases, each after ", " */
 	unsigned flags;
 	int (*run)(struct dbg *d, int argc, char **argv);
 	const char *usage; /* the words after the name */
@@ -149,6 +149,18 @@ struct dbg {
 void dbg_run(struct dbg *d, const char *line);
 /* The verb of that name or alias, or NULL. */
 const struct dbg_verb *dbg_find_verb(const struct dbg *d, const char *name);
+bool dbg_is_called(const struct dbg_verb *v, const char *name);
+/* Length of the name at `names`, which is one or more names in a verb's list. */
+static inline int dbg_name_len(const char *names)
+{
+	return (int)strcspn(names, ",");
+}
+/* The names after the first one, or NULL. */
+static inline const char *dbg_next_name(const char *names)
+{
+	names += dbg_name_len(names);
+	return *names ? names + 2 : NULL;
+}
 /*
  * Split a line into words, which *words owns together with the array (free both). Words are
  * separated by blanks; double quotes preserve blanks, and a doubled quote inside them is literal.

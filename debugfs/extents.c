@@ -97,46 +97,30 @@ static int verb_close(struct dbg *d, int argc, char **argv)
 
 /* ---- moving ---- */
 
-/* Verbs that only differ in their move, by name. */
-static const struct {
-	const char *name;
-	enum ext_move move;
-} moves[] = {
-	{"root", EXT_ROOT},
-	{"root_node", EXT_ROOT},
-	{"last_leaf", EXT_LAST_LEAF},
-	{"first_sib", EXT_FIRST_SIB},
-	{"first_sibling", EXT_FIRST_SIB},
-	{"last_sib", EXT_LAST_SIB},
-	{"last_sibling", EXT_LAST_SIB},
-	{"next_sib", EXT_NEXT_SIB},
-	{"next_sibling", EXT_NEXT_SIB},
-	{"ns", EXT_NEXT_SIB},
-	{"prev_sib", EXT_PREV_SIB},
-	{"prev_sibling", EXT_PREV_SIB},
-	{"ps", EXT_PREV_SIB},
-	{"next_leaf", EXT_NEXT_LEAF},
-	{"nl", EXT_NEXT_LEAF},
-	{"prev_leaf", EXT_PREV_LEAF},
-	{"pl", EXT_PREV_LEAF},
-	{"next", EXT_NEXT},
-	{"n", EXT_NEXT},
-	{"prev", EXT_PREV},
-	{"previous", EXT_PREV},
-	{"p", EXT_PREV},
-	{"up", EXT_UP},
-	{"up_node", EXT_UP},
-	{"u", EXT_UP},
-	{"down", EXT_DOWN},
-	{"down_node", EXT_DOWN},
-	{"d", EXT_DOWN},
-};
-
-static enum ext_move move_of(const char *name)
+/* The move of a verb that was called by any of its names. */
+static enum ext_move move_of(const struct dbg *d, const char *name)
 {
+	static const struct {
+		const char *name;
+		enum ext_move move;
+	} moves[] = {
+		{"root_node", EXT_ROOT},
+		{"last_leaf", EXT_LAST_LEAF},
+		{"first_sib", EXT_FIRST_SIB},
+		{"last_sib", EXT_LAST_SIB},
+		{"next_sib", EXT_NEXT_SIB},
+		{"prev_sib", EXT_PREV_SIB},
+		{"next_leaf", EXT_NEXT_LEAF},
+		{"prev_leaf", EXT_PREV_LEAF},
+		{"next", EXT_NEXT},
+		{"prev", EXT_PREV},
+		{"up", EXT_UP},
+		{"down", EXT_DOWN},
+	};
+	const struct dbg_verb *v = dbg_find_verb(d, name);
 	size_t i = 0;
 
-	while (strcmp(moves[i].name, name) && i + 1 < XW_ARRAY_SIZE(moves))
+	while (!dbg_is_called(v, moves[i].name) && i + 1 < XW_ARRAY_SIZE(moves))
 		i++;
 	return moves[i].move;
 }
@@ -166,7 +150,7 @@ static int verb_move(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	rc = ext_load(d, NULL, d->extents, &t);
 	if (!rc)
-		rc = ext_move(&t, move_of(argv[0]));
+		rc = ext_move(&t, move_of(d, argv[0]));
 	return moved(d, &t, rc);
 }
 
@@ -475,46 +459,40 @@ static int verb_fix(struct dbg *d, int argc, char **argv)
 	return verb_edit(d, argc, do_fix);
 }
 
-/* clang-format off */
 static const struct dbg_verb verbs[] = {
-	{"extent_open", {"eo"}, DBG_OPEN, verb_open, "[FILE]",
+	{"extent_open, eo", DBG_OPEN, verb_open, "[FILE]",
 	 "open an inode for the verbs below; alone: print the open one"},
-	{"current_node", {"current"}, DBG_OPEN, verb_current, "", "the current entry"},
-	{"root_node", {"root"}, DBG_OPEN, verb_move, "", "go to the first entry of the root"},
-	{"last_leaf", {NULL}, DBG_OPEN, verb_move, "", "go down to the last leaf entry"},
-	{"first_sibling", {"first_sib"}, DBG_OPEN, verb_move, "",
-	 "go to the first entry of the node"},
-	{"last_sibling", {"last_sib"}, DBG_OPEN, verb_move, "", "go to the last entry of the node"},
-	{"next_sibling", {"next_sib", "ns"}, DBG_OPEN, verb_move, "",
-	 "go to the next entry of the node"},
-	{"prev_sibling", {"prev_sib", "ps"}, DBG_OPEN, verb_move, "",
+	{"current_node, current", DBG_OPEN, verb_current, "", "the current entry"},
+	{"root_node, root", DBG_OPEN, verb_move, "", "go to the first entry of the root"},
+	{"last_leaf", DBG_OPEN, verb_move, "", "go down to the last leaf entry"},
+	{"first_sibling, first_sib", DBG_OPEN, verb_move, "", "go to the first entry of the node"},
+	{"last_sibling, last_sib", DBG_OPEN, verb_move, "", "go to the last entry of the node"},
+	{"next_sibling, next_sib, ns", DBG_OPEN, verb_move, "", "go to the next entry of the node"},
+	{"prev_sibling, prev_sib, ps", DBG_OPEN, verb_move, "",
 	 "go to the previous entry of the node"},
-	{"next_leaf", {"nl"}, DBG_OPEN, verb_move, "", "go to the next leaf entry"},
-	{"prev_leaf", {"pl"}, DBG_OPEN, verb_move, "", "go to the previous leaf entry"},
-	{"next", {"n"}, DBG_OPEN, verb_move, "", "go to the next entry, up and down"},
-	{"previous", {"prev", "p"}, DBG_OPEN, verb_move, "",
-	 "go to the previous entry, up and down"},
-	{"up_node", {"up", "u"}, DBG_OPEN, verb_move, "", "go to the parent"},
-	{"down_node", {"down", "d"}, DBG_OPEN, verb_move, "", "go to the first child"},
-	{"goto_block", {"goto"}, DBG_OPEN, verb_goto, "LBLK [LEVEL]",
+	{"next_leaf, nl", DBG_OPEN, verb_move, "", "go to the next leaf entry"},
+	{"prev_leaf, pl", DBG_OPEN, verb_move, "", "go to the previous leaf entry"},
+	{"next, n", DBG_OPEN, verb_move, "", "go to the next entry, up and down"},
+	{"previous, prev, p", DBG_OPEN, verb_move, "", "go to the previous entry, up and down"},
+	{"up_node, up, u", DBG_OPEN, verb_move, "", "go to the parent"},
+	{"down_node, down, d", DBG_OPEN, verb_move, "", "go to the first child"},
+	{"goto_block, goto", DBG_OPEN, verb_goto, "LBLK [LEVEL]",
 	 "go to the entry that holds a logical block; levels count from the leaves"},
-	{"print_all", {"all"}, DBG_OPEN | DBG_PAGED, verb_all,
-	 "[--leaf-only|--reverse|--reverse-leaf]", "all entries of the tree"},
-	{"info", {NULL}, DBG_OPEN, verb_info, "", "the current entry, its node, and limits"},
-	{"delete_node", {"delete"}, DBG_WRITE, verb_delete, "", "delete the current entry"},
-	{"insert_node", {"insert"}, DBG_WRITE, verb_insert,
-	 "[--after] [--uninit] LBLK LEN PBLK",
+	{"print_all, all", DBG_OPEN | DBG_PAGED, verb_all, "[--leaf-only|--reverse|--reverse-leaf]",
+	 "all entries of the tree"},
+	{"info", DBG_OPEN, verb_info, "", "the current entry, its node, and limits"},
+	{"delete_node, delete", DBG_WRITE, verb_delete, "", "delete the current entry"},
+	{"insert_node, insert", DBG_WRITE, verb_insert, "[--after] [--uninit] LBLK LEN PBLK",
 	 "insert an entry before the current one, or after it"},
-	{"split_node", {"split"}, DBG_WRITE, verb_split, "", "split the current node"},
-	{"fix_parents", {"fixp"}, DBG_WRITE, verb_fix, "",
+	{"split_node, split", DBG_WRITE, verb_split, "", "split the current node"},
+	{"fix_parents, fixp", DBG_WRITE, verb_fix, "",
 	 "set the parents' logical blocks to that of the current entry"},
-	{"set_bmap", {NULL}, DBG_WRITE, verb_set_bmap, "[--uninit] LBLK PBLK",
+	{"set_bmap", DBG_WRITE, verb_set_bmap, "[--uninit] LBLK PBLK",
 	 "map a logical block; PBLK 0 unmaps it"},
-	{"replace_node", {"replace"}, DBG_WRITE, verb_replace, "[--uninit] LBLK LEN PBLK",
+	{"replace_node, replace", DBG_WRITE, verb_replace, "[--uninit] LBLK LEN PBLK",
 	 "replace the current entry"},
-	{"extent_close", {"ec"}, DBG_OPEN, verb_close, "", "close the inode"},
+	{"extent_close, ec", DBG_OPEN, verb_close, "", "close the inode"},
 };
-/* clang-format on */
 
 const struct dbg_family dbg_extent_verbs = {
 	.title = "Extent trees",

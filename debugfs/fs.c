@@ -250,24 +250,10 @@ static int verb_dump_unused(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"list_quota", {"lq"}, DBG_OPEN, verb_list_quota, "user|group|project", "usage by owner"},
-	{"get_quota",
-	 {"gq"},
-	 DBG_OPEN,
-	 verb_get_quota,
-	 "user|group|project ID",
-	 "usage of one owner"},
-	{"dump_mmp",
-	 {NULL},
-	 DBG_OPEN,
-	 verb_dump_mmp,
-	 "[BLOCK]",
-	 "the multiple mount protection block"},
-	{"dump_unused",
-	 {NULL},
-	 DBG_OPEN | DBG_BYTES,
-	 verb_dump_unused,
-	 "",
+	{"list_quota, lq", DBG_OPEN, verb_list_quota, "user|group|project", "usage by owner"},
+	{"get_quota, gq", DBG_OPEN, verb_get_quota, "user|group|project ID", "usage of one owner"},
+	{"dump_mmp", DBG_OPEN, verb_dump_mmp, "[BLOCK]", "the multiple mount protection block"},
+	{"dump_unused", DBG_OPEN | DBG_BYTES, verb_dump_unused, "",
 	 "the contents of free blocks that are not zero"},
 };
 

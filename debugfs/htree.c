@@ -526,29 +526,13 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"htree_dump",
-	 {"htree"},
-	 DBG_OPEN | DBG_PAGED,
-	 verb_htree,
-	 "DIR",
+	{"htree_dump, htree", DBG_OPEN | DBG_PAGED, verb_htree, "DIR",
 	 "the hash tree of a directory"},
-	{"dx_hash",
-	 {"hash"},
-	 0,
-	 verb_dx_hash,
-	 "[-h HASH] [-s SEED] [-cv] NAME",
+	{"dx_hash, hash", 0, verb_dx_hash, "[-h HASH] [-s SEED] [-cv] NAME",
 	 "the hash of a name: legacy, half_md4, tea; of its casefolded form"},
-	{"itree_dump",
-	 {"itree"},
-	 DBG_OPEN | DBG_PAGED,
-	 dbg_verb_itree,
-	 "[--svg FILE] DIR",
+	{"itree_dump, itree", DBG_OPEN | DBG_PAGED, dbg_verb_itree, "[--svg FILE] DIR",
 	 "the inode-ordered tree of a directory"},
-	{"itree_check",
-	 {NULL},
-	 DBG_OPEN,
-	 dbg_verb_itree_check,
-	 "DIR",
+	{"itree_check", DBG_OPEN, dbg_verb_itree_check, "DIR",
 	 "check the inode-ordered tree of a directory against itree(5)"},
 };
 

@@ -162,11 +162,7 @@ static int verb_init(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"init_filesys",
-	 {NULL},
-	 0,
-	 verb_init,
-	 "DEVICE BLOCKS",
+	{"init_filesys", 0, verb_init, "DEVICE BLOCKS",
 	 "an empty filesystem over what DEVICE holds, without any inode"},
 };
 

@@ -402,18 +402,10 @@ static int verb_inode_dump(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"show_inode_info",
-	 {"stat"},
-	 DBG_OPEN | DBG_PAGED,
-	 verb_stat,
-	 "FILE",
+	{"show_inode_info, stat", DBG_OPEN | DBG_PAGED, verb_stat, "FILE",
 	 "an inode with its attributes and blocks"},
-	{"imap", {NULL}, DBG_OPEN, verb_imap, "FILE", "location of an inode's record"},
-	{"inode_dump",
-	 {"idump", "id"},
-	 DBG_OPEN,
-	 verb_inode_dump,
-	 "[-b|-e|-x] FILE",
+	{"imap", DBG_OPEN, verb_imap, "FILE", "location of an inode's record"},
+	{"inode_dump, idump, id", DBG_OPEN, verb_inode_dump, "[-b|-e|-x] FILE",
 	 "the bytes of a record; of i_block; after the fields; as attributes"},
 };
 

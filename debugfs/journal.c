@@ -511,10 +511,7 @@ static int verb_logdump(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"logdump",
-	 {NULL},
-	 DBG_OPEN | DBG_PAGED,
-	 verb_logdump,
+	{"logdump", DBG_OPEN | DBG_PAGED, verb_logdump,
 	 "[-acOS] [-n COUNT] [-b BLOCK] [-i FILE] [-f JOURNAL] [OUTFILE]",
 	 "contents of the journal: all, about a block, about an inode"},
 };

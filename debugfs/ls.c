@@ -297,31 +297,13 @@ static int verb_dirsearch(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"list_directory",
-	 {"ls"},
-	 DBG_OPEN | DBG_PAGED,
-	 verb_ls,
-	 "[-l] [-c] [-d] [-p] [-r] [DIR]",
+	{"list_directory, ls", DBG_OPEN | DBG_PAGED, verb_ls, "[-l] [-c] [-d] [-p] [-r] [DIR]",
 	 "list a directory: long, with checksums, removed entries, parsable, raw names"},
-	{"change_working_directory",
-	 {"cd"},
-	 DBG_OPEN,
-	 verb_cd,
-	 "DIR",
-	 "change the current directory"},
-	{"change_root_directory",
-	 {"chroot"},
-	 DBG_OPEN,
-	 verb_chroot,
-	 "DIR",
+	{"change_working_directory, cd", DBG_OPEN, verb_cd, "DIR", "change the current directory"},
+	{"change_root_directory, chroot", DBG_OPEN, verb_chroot, "DIR",
 	 "change the root directory of absolute paths"},
-	{"print_working_directory", {"pwd"}, DBG_OPEN, verb_pwd, "", "print the current directory"},
-	{"dirsearch",
-	 {NULL},
-	 DBG_OPEN,
-	 verb_dirsearch,
-	 "DIR NAME",
-	 "location of a directory entry"},
+	{"print_working_directory, pwd", DBG_OPEN, verb_pwd, "", "print the current directory"},
+	{"dirsearch", DBG_OPEN, verb_dirsearch, "DIR NAME", "location of a directory entry"},
 };
 
 const struct dbg_family dbg_dir_verbs = {"Directories", verbs, XW_ARRAY_SIZE(verbs)};

@@ -129,12 +129,7 @@ static int verb_orphans(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"orphan_inodes",
-	 {NULL},
-	 DBG_OPEN,
-	 verb_orphans,
-	 "",
-	 "the orphan list and the orphan file"},
+	{"orphan_inodes", DBG_OPEN, verb_orphans, "", "the orphan list and the orphan file"},
 };
 
 const struct dbg_family dbg_orphan_verbs = {"Orphans", verbs, XW_ARRAY_SIZE(verbs)};

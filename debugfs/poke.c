@@ -395,18 +395,14 @@ static int verb_zap(struct dbg *d, int argc, char **argv)
 	return poke_write(d, blk * bs, buf, bs);
 }
 
-#define W (DBG_OPEN | DBG_WRITE)
 static const struct dbg_verb verbs[] = {
-	{"clri", {NULL}, W, verb_clri, "FILE", "clear an inode"},
-	{"copy_inode", {NULL}, W, verb_copy_inode, "FILE FILE", "copy one inode over another"},
-	{"seti", {NULL}, W, verb_seti, "FILE [COUNT]", "mark inodes as in use"},
-	{"freei", {NULL}, W, verb_freei, "FILE [COUNT]", "mark inodes as free"},
-	{"setb", {NULL}, W, verb_setb, "BLOCK [COUNT]", "mark blocks as in use"},
-	{"freeb", {NULL}, W, verb_freeb, "BLOCK [COUNT]", "mark blocks as free"},
-	{"zap_block",
-	 {"zap"},
-	 W,
-	 verb_zap,
+	{"clri", DBG_WRITE, verb_clri, "FILE", "clear an inode"},
+	{"copy_inode", DBG_WRITE, verb_copy_inode, "FILE FILE", "copy one inode over another"},
+	{"seti", DBG_WRITE, verb_seti, "FILE [COUNT]", "mark inodes as in use"},
+	{"freei", DBG_WRITE, verb_freei, "FILE [COUNT]", "mark inodes as free"},
+	{"setb", DBG_WRITE, verb_setb, "BLOCK [COUNT]", "mark blocks as in use"},
+	{"freeb", DBG_WRITE, verb_freeb, "BLOCK [COUNT]", "mark blocks as free"},
+	{"zap_block, zap", DBG_WRITE, verb_zap,
 	 "[-f FILE] [-o OFFSET] [-l LENGTH] [-p BYTE | -b BIT] BLOCK",
 	 "overwrite a block, or flip a bit in it"},
 };

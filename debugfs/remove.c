@@ -216,11 +216,7 @@ static int verb_rm(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"rm",
-	 {NULL},
-	 DBG_OPEN | DBG_WRITE,
-	 verb_rm,
-	 "[-rf] FILE...",
+	{"rm", DBG_OPEN | DBG_WRITE, verb_rm, "[-rf] FILE...",
 	 "remove names, and files with their last name; -r: directories with their contents"},
 };
 

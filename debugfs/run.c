@@ -86,12 +86,12 @@ static int end_output(struct dbg *d, struct output *o, int rc)
 
 /* ---- the request ---- */
 
-static bool is_called(const struct dbg_verb *v, const char *name)
+bool dbg_is_called(const struct dbg_verb *v, const char *name)
 {
-	if (!strcmp(v->name, name))
-		return true;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(v->alias) && v->alias[i]; i++) {
-		if (!strcmp(v->alias[i], name))
+	const size_t len = strlen(name);
+
+	for (const char *n = v->names; n; n = dbg_next_name(n)) {
+		if ((size_t)dbg_name_len(n) == len && !memcmp(n, name, len))
 			return true;
 	}
 	return false;
@@ -101,7 +101,7 @@ const struct dbg_verb *dbg_find_verb(const struct dbg *d, const char *name)
 {
 	for (const struct dbg_family *const *f = d->families; *f; f++) {
 		for (size_t i = 0; i < (*f)->n; i++) {
-			if (is_called(&(*f)->verbs[i], name))
+			if (dbg_is_called(&(*f)->verbs[i], name))
 				return &(*f)->verbs[i];
 		}
 	}
@@ -139,13 +139,13 @@ static bool may_run(struct dbg *d, const struct dbg_verb *v, int argc, char **ar
 static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 {
 	if (rc == DBG_USAGE) {
-		const char *const typed = d->stock && d->verb ? d->verb : v->name;
+		const char *const typed = d->stock && d->verb ? d->verb : v->names;
 
 		fflush(d->out);
 		if (!d->stock)
 			d->verb = NULL;
-		dbg_complain(d, "%csage: %s%s%s", d->stock ? 'U' : 'u', typed, *v->usage ? " " : "",
-			     v->usage);
+		dbg_complain(d, "%csage: %.*s%s%s", d->stock ? 'U' : 'u', dbg_name_len(typed),
+			     typed, *v->usage ? " " : "", v->usage);
 	} else if (rc == DBG_SAID || (rc == XW_ERR_IO && !*d->diag.text && ferror(d->out))) {
 		d->failed = true; /* the end of the tool reports that results cannot be written */
 	} else if (rc) {

@@ -374,18 +374,10 @@ static int verb_lsdel(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"icheck", {NULL}, DBG_OPEN, verb_icheck, "BLOCK...", "inodes that own these blocks"},
-	{"ncheck",
-	 {NULL},
-	 DBG_OPEN,
-	 verb_ncheck,
-	 "[-c] INODE...",
+	{"icheck", DBG_OPEN, verb_icheck, "BLOCK...", "inodes that own these blocks"},
+	{"ncheck", DBG_OPEN, verb_ncheck, "[-c] INODE...",
 	 "all names of these inodes; with their file types checked"},
-	{"list_deleted_inodes",
-	 {"lsdel"},
-	 DBG_OPEN | DBG_PAGED,
-	 verb_lsdel,
-	 "[SECONDS]",
+	{"list_deleted_inodes, lsdel", DBG_OPEN | DBG_PAGED, verb_lsdel, "[SECONDS]",
 	 "deleted inodes (in the last SECONDS) whose blocks are still known"},
 };
 

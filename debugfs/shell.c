@@ -175,10 +175,8 @@ static int verb_lcd(struct dbg *d, int argc, char **argv)
 
 static void list_verb(struct dbg *d, const struct dbg_verb *v)
 {
-	int width = fprintf(d->out, "%s", v->name);
+	const int width = fprintf(d->out, "%s", v->names);
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(v->alias) && v->alias[i]; i++)
-		width += fprintf(d->out, ", %s", v->alias[i]);
 	if (width >= 25)
 		fprintf(d->out, "\n%*s%s\n", 25, "", v->help);
 	else
@@ -206,9 +204,10 @@ static int verb_help(struct dbg *d, int argc, char **argv)
 	v = dbg_find_verb(d, argv[1]);
 	if (!v)
 		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "there is no verb '%s'", argv[1]);
-	fprintf(d->out, "%s%s%s\n\t%s\n", v->name, *v->usage ? " " : "", v->usage, v->help);
-	for (size_t i = 0; i < XW_ARRAY_SIZE(v->alias) && v->alias[i]; i++)
-		fprintf(d->out, "\talso: %s\n", v->alias[i]);
+	fprintf(d->out, "%.*s%s%s\n\t%s\n", dbg_name_len(v->names), v->names, *v->usage ? " " : "",
+		v->usage, v->help);
+	for (const char *n = v->names; (n = dbg_next_name(n));)
+		fprintf(d->out, "\talso: %.*s\n", dbg_name_len(n), n);
 	if (v->flags & DBG_WRITE)
 		fputs("\tneeds -w\n", d->out);
 	return 0;
@@ -293,29 +292,18 @@ static int verb_supported(struct dbg *d, int argc, char **argv)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"show_debugfs_params", {"params"}, 0, verb_params, "", "the open image and its options"},
-	{"open_filesys",
-	 {"open"},
-	 0,
-	 verb_open,
+	{"show_debugfs_params, params", 0, verb_params, "", "the open image and its options"},
+	{"open_filesys, open", 0, verb_open,
 	 "[-cefinw] [-b SIZE] [-d DATA] [-s BLOCK] [-z UNDO] IMAGE",
 	 "open an image; the letters are the tool's options"},
-	{"close_filesys",
-	 {"close"},
-	 DBG_OPEN,
-	 verb_close,
-	 "[-a | -n]",
+	{"close_filesys, close", DBG_OPEN, verb_close, "[-a | -n]",
 	 "commit all changes and close the image; -a: update backups of superblock and "
 	 "descriptors, too; -n: discard the changes"},
-	{"supported_features", {NULL}, 0, verb_supported, "[FEATURE]", "features this tool knows"},
-	{"lcd", {NULL}, 0, verb_lcd, "DIR", "change the directory on the host"},
-	{"help",
-	 {"list_requests", "lr", "?"},
-	 DBG_PAGED,
-	 verb_help,
-	 "[VERB]",
+	{"supported_features", 0, verb_supported, "[FEATURE]", "features this tool knows"},
+	{"lcd", 0, verb_lcd, "DIR", "change the directory on the host"},
+	{"help, list_requests, lr, ?", DBG_PAGED, verb_help, "[VERB]",
 	 "the verbs, or how one is used"},
-	{"quit", {"q", "exit"}, 0, verb_quit, "", "commit and leave"},
+	{"quit, q, exit", 0, verb_quit, "", "commit and leave"},
 };
 
 const struct dbg_family dbg_session_verbs = {"Session", verbs, XW_ARRAY_SIZE(verbs)};

@@ -341,26 +341,13 @@ static int verb_close(struct dbg *d, int argc, char **argv)
 	return rc;
 }
 
-#define W (DBG_OPEN | DBG_WRITE)
 static const struct dbg_verb verbs[] = {
-	{"journal_open",
-	 {"jo"},
-	 W,
-	 verb_open,
-	 "[-c] [-v 2|3] [-f DEVICE]",
+	{"journal_open, jo", DBG_WRITE, verb_open, "[-c] [-v 2|3] [-f DEVICE]",
 	 "open the journal; -c: with checksums, -f: an external one"},
-	{"journal_write",
-	 {"jw"},
-	 W,
-	 verb_write,
-	 "[-b BLOCKS] [-r BLOCKS] [-c] HOSTFILE",
+	{"journal_write, jw", DBG_WRITE, verb_write, "[-b BLOCKS] [-r BLOCKS] [-c] HOSTFILE",
 	 "write a transaction; -r: revoked blocks, -c: one without a commit"},
-	{"journal_close", {"jc"}, W, verb_close, "", "close the journal"},
-	{"journal_run",
-	 {"jr"},
-	 W,
-	 dbg_verb_journal_run,
-	 "[-f DEVICE]",
+	{"journal_close, jc", DBG_WRITE, verb_close, "", "close the journal"},
+	{"journal_run, jr", DBG_WRITE, dbg_verb_journal_run, "[-f DEVICE]",
 	 "replay the journal; -f: an external one"},
 };
 

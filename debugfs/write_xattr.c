@@ -91,15 +91,10 @@ static int verb_ea_rm(struct dbg *d, int argc, char **argv)
 	return rc;
 }
 
-#define W (DBG_OPEN | DBG_WRITE)
 static const struct dbg_verb verbs[] = {
-	{"ea_set",
-	 {NULL},
-	 W,
-	 verb_ea_set,
-	 "[-r] FILE NAME VALUE | -f HOSTFILE [-r] FILE NAME",
+	{"ea_set", DBG_WRITE, verb_ea_set, "[-r] FILE NAME VALUE | -f HOSTFILE [-r] FILE NAME",
 	 "set an extended attribute; -r: as it is stored"},
-	{"ea_rm", {NULL}, W, verb_ea_rm, "FILE NAME...", "remove extended attributes"},
+	{"ea_rm", DBG_WRITE, verb_ea_rm, "FILE NAME...", "remove extended attributes"},
 };
 
 const struct dbg_family dbg_ea_verbs = {"Changing attributes", verbs, XW_ARRAY_SIZE(verbs)};

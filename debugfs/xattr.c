@@ -357,19 +357,10 @@ void dbg_dump_xattr_inode(struct dbg *d, const uint8_t *area, size_t size)
 }
 
 static const struct dbg_verb verbs[] = {
-	{"ea_list", {NULL}, DBG_OPEN, verb_ea_list, "FILE", "the extended attributes of a file"},
-	{"ea_get",
-	 {NULL},
-	 DBG_OPEN,
-	 verb_ea_get,
-	 "[-f OUTFILE | -x -V -C] [-r] FILE NAME",
+	{"ea_list", DBG_OPEN, verb_ea_list, "FILE", "the extended attributes of a file"},
+	{"ea_get", DBG_OPEN, verb_ea_get, "[-f OUTFILE | -x -V -C] [-r] FILE NAME",
 	 "the value of one: to a file, in hexadecimal, value only, as C string, as stored"},
-	{"xattr_share",
-	 {NULL},
-	 DBG_OPEN,
-	 dbg_verb_xattr_share,
-	 "",
-	 "xattr blocks and how they are shared"},
+	{"xattr_share", DBG_OPEN, dbg_verb_xattr_share, "", "xattr blocks and how they are shared"},
 };
 
 const struct dbg_family dbg_xattr_verbs = {"Extended attributes", verbs, XW_ARRAY_SIZE(verbs)};
