@@ -4,6 +4,7 @@
 
 #include "bits.h"
 #include "cli/env.h"
+#include "print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -80,22 +81,22 @@ void dbg_bits_end(struct dbg_bits *b)
 
 /* ---- testb, testi ---- */
 
-static void say_block(struct dbg *d, xw_blk blk, bool used)
+static void print_use(struct dbg *d, bool inode, uint64_t n, bool used)
 {
 	if (d->json) {
 		xw_json_object(&d->js, NULL);
-		xw_json_u64(&d->js, "block", blk);
+		xw_json_u64(&d->js, inode ? "inode" : "block", n);
 		xw_json_bool(&d->js, "in_use", used);
 		xw_json_end(&d->js, '}');
 	} else {
-		fprintf(d->out, "Block %" PRIu64 " %s\n", blk,
-			used ? "marked in use" : "not in use");
+		fprintf(d->out, "%s%" PRIu64 "%s %s\n", inode ? "Inode " : "Block ", n,
+			inode ? " is" : "", used ? "marked in use" : "not in use");
 	}
 }
 
 static int verb_testb(struct dbg *d, int argc, char **argv)
 {
-	struct dbg_bits b = {.d = d};
+	auto_end(dbg_bits_end) struct dbg_bits b = {.d = d};
 	uint64_t n;
 	xw_blk blk;
 	bool used;
@@ -108,25 +109,21 @@ static int verb_testb(struct dbg *d, int argc, char **argv)
 		rc = dbg_count(d, argc, argv, 2, &n);
 	if (rc)
 		return rc;
-	if (d->json)
-		xw_json_array(&d->js, NULL);
+	dbg_list_begin(d);
 	for (; n && blk < d->img->sb.blocks_count && !rc && !cli_interrupted(); n--, blk++) {
 		rc = dbg_bits_test(&b, blk, &used);
 		if (!rc)
-			say_block(d, blk, used);
+			print_use(d, false, blk, used);
 	}
-	if (d->json)
-		xw_json_end(&d->js, ']');
-	if (n && !rc)
-		rc = xw_fail(&d->diag, XW_ERR_USAGE, "the filesystem ends before block %" PRIu64,
-			     blk);
-	dbg_bits_end(&b);
-	return rc;
+	dbg_list_end(d);
+	if (rc || !n)
+		return rc;
+	return xw_fail(&d->diag, XW_ERR_USAGE, "the filesystem ends before block %" PRIu64, blk);
 }
 
 static int verb_testi(struct dbg *d, int argc, char **argv)
 {
-	struct dbg_bits b = {.d = d, .inodes = true};
+	auto_end(dbg_bits_end) struct dbg_bits b = {.d = d, .inodes = true};
 	bool used;
 	xw_ino ino;
 	int rc;
@@ -136,19 +133,9 @@ static int verb_testi(struct dbg *d, int argc, char **argv)
 	rc = dbg_inode_number(d, argv[1], &ino);
 	if (!rc)
 		rc = dbg_bits_test(&b, ino, &used);
-	dbg_bits_end(&b);
-	if (rc)
-		return rc;
-	if (d->json) {
-		xw_json_object(&d->js, NULL);
-		xw_json_u64(&d->js, "inode", ino);
-		xw_json_bool(&d->js, "in_use", used);
-		xw_json_end(&d->js, '}');
-	} else {
-		fprintf(d->out, "Inode %" PRIu32 " is %s\n", ino,
-			used ? "marked in use" : "not in use");
-	}
-	return 0;
+	if (!rc)
+		print_use(d, true, ino, used);
+	return rc;
 }
 
 /* ---- ffb, ffi ---- */
@@ -166,8 +153,8 @@ static bool is_full(struct dbg *d, bool inodes, uint64_t group)
 }
 
 /*
- * The first free one from `from` on, up to `last`; 0: there is none. Groups that are full according
- * to their descriptor are skipped.
+ * Find the first free block or inode in [from, last]; *out is 0 if all are in use. Groups that are
+ * full according to their descriptor are skipped.
  */
 static int next_free(struct dbg_bits *b, uint64_t from, uint64_t last, uint64_t *out)
 {
@@ -202,7 +189,7 @@ static int next_free(struct dbg_bits *b, uint64_t from, uint64_t last, uint64_t 
 static int verb_ffb(struct dbg *d, int argc, char **argv)
 {
 	const struct xw_super *sb = &d->img->sb;
-	struct dbg_bits b = {.d = d};
+	auto_end(dbg_bits_end) struct dbg_bits b = {.d = d};
 	uint64_t n, left, blk = 0;
 	xw_blk goal = sb->first_data_block;
 	int rc;
@@ -216,9 +203,7 @@ static int verb_ffb(struct dbg *d, int argc, char **argv)
 		return rc;
 	if (goal < sb->first_data_block || goal >= sb->blocks_count)
 		goal = sb->first_data_block;
-	if (d->json)
-		xw_json_array(&d->js, NULL);
-	else
+	if (!dbg_list_begin(d))
 		fputs("Free blocks found: ", d->out);
 	for (left = n; left; left--, goal = blk + 1) {
 		rc = next_free(&b, goal, sb->blocks_count - 1, &blk);
@@ -229,20 +214,17 @@ static int verb_ffb(struct dbg *d, int argc, char **argv)
 		else
 			fprintf(d->out, "%" PRIu64 " ", blk);
 	}
-	if (d->json)
-		xw_json_end(&d->js, ']');
-	else
+	if (!dbg_list_end(d))
 		fputc('\n', d->out);
-	dbg_bits_end(&b);
-	if (!rc && left)
-		rc = xw_fail(&d->diag, XW_ERR_NOSPC, "no more free blocks from there on");
-	return rc;
+	if (rc || !left)
+		return rc;
+	return xw_fail(&d->diag, XW_ERR_NOSPC, "no more free blocks from there on");
 }
 
 static int verb_ffi(struct dbg *d, int argc, char **argv)
 {
 	const struct xw_super *sb = &d->img->sb;
-	struct dbg_bits b = {.d = d, .inodes = true};
+	auto_end(dbg_bits_end) struct dbg_bits b = {.d = d, .inodes = true};
 	uint64_t dir = XW_INO_ROOT, mode = 010755, ino = 0, from;
 	int rc = 0;
 
@@ -261,22 +243,24 @@ static int verb_ffi(struct dbg *d, int argc, char **argv)
 	rc = next_free(&b, XW_MAX(from, sb->first_ino), sb->inodes_count, &ino);
 	if (!rc && !ino)
 		rc = next_free(&b, sb->first_ino, sb->inodes_count, &ino);
-	dbg_bits_end(&b);
-	if (!rc && !ino)
-		rc = xw_fail(&d->diag, XW_ERR_NOINODES, "no free inodes");
-	if (!rc && d->json)
+	if (rc)
+		return rc;
+	if (!ino)
+		return xw_fail(&d->diag, XW_ERR_NOINODES, "no free inodes");
+	if (d->json)
 		xw_json_u64(&d->js, NULL, ino);
-	else if (!rc)
+	else
 		fprintf(d->out, "Free inode found: %" PRIu64 "\n", ino);
-	return rc;
+	return 0;
 }
 
 static const struct dbg_verb verbs[] = {
 	{"testb", DBG_OPEN, verb_testb, "BLOCK [COUNT]",
-	 "whether blocks are in use, by the bitmap"},
-	{"testi", DBG_OPEN, verb_testi, "FILE", "whether an inode is in use, by the bitmap"},
+	 "whether blocks are in use according to their bitmap"},
+	{"testi", DBG_OPEN, verb_testi, "FILE",
+	 "whether an inode is in use according to its bitmap"},
 	{"find_free_block, ffb", DBG_OPEN, verb_ffb, "[COUNT [GOAL]]", "the next free blocks"},
 	{"find_free_inode, ffi", DBG_OPEN, verb_ffi, "[DIR [MODE]]", "the next free inode"},
 };
 
-const struct dbg_family dbg_bit_verbs = {"What is in use", verbs, XW_ARRAY_SIZE(verbs)};
+const struct dbg_family dbg_bit_verbs = {"Bitmaps", verbs, XW_ARRAY_SIZE(verbs)};

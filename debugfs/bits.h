@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Access to bitmaps in any state. */
+/* Read bitmaps that may be damaged. */
 #ifndef XW_DEBUGFS_BITS_H
 #define XW_DEBUGFS_BITS_H
 

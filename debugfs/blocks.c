@@ -15,11 +15,6 @@
 
 #include "base/auto.h"
 
-static uint64_t size_in_blocks(const struct dbg *d, const struct xw_inode *in)
-{
-	return xw_div_up(in->size, d->img->block_size);
-}
-
 /* ---- blocks ---- */
 
 static int on_block(void *arg, const struct dbg_piece *p)
@@ -47,12 +42,9 @@ static int verb_blocks(struct dbg *d, int argc, char **argv)
 	rc = dbg_inode(d, argv[1], &ino, &in, NULL);
 	if (rc)
 		return rc;
-	if (d->json)
-		xw_json_array(&d->js, NULL);
+	dbg_list_begin(d);
 	rc = dbg_walk(d, ino, &in, on_block, d);
-	if (d->json)
-		xw_json_end(&d->js, ']');
-	else
+	if (!dbg_list_end(d))
 		fputc('\n', d->out);
 	return rc;
 }
@@ -69,9 +61,11 @@ static int lookup(struct dbg *d, const char *file, const char *number, struct xw
 
 	if (!rc)
 		rc = dbg_number(d, number, "logical block", &lblk);
-	if (!rc && !xw_inode_has_map(&in))
-		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s: has no blocks", file);
-	return rc ? rc : xw_map_lookup(d->img, ino, &in, lblk, run);
+	if (rc)
+		return rc;
+	if (!xw_inode_has_map(&in))
+		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: has no blocks", file);
+	return xw_map_lookup(d->img, ino, &in, lblk, run);
 }
 
 static int verb_bmap(struct dbg *d, int argc, char **argv)
@@ -84,15 +78,17 @@ static int verb_bmap(struct dbg *d, int argc, char **argv)
 	if (argc != 3)
 		return DBG_USAGE;
 	rc = lookup(d, argv[1], argv[2], &run);
-	if (!rc && d->json) {
+	if (rc)
+		return rc;
+	if (d->json) {
 		xw_json_object(&d->js, NULL);
 		xw_json_u64(&d->js, "physical", run.pblk);
 		xw_json_bool(&d->js, "unwritten", run.unwritten);
 		xw_json_end(&d->js, '}');
-	} else if (!rc) {
+	} else {
 		fprintf(d->out, "%" PRIu64 "%s\n", run.pblk, run.unwritten ? " (uninit)" : "");
 	}
-	return rc;
+	return 0;
 }
 
 /* ---- dump_extents ---- */
@@ -142,38 +138,29 @@ static int on_extent(void *arg, const struct dbg_piece *p)
 
 static int verb_extents(struct dbg *d, int argc, char **argv)
 {
+	enum { INNER = 1, LEAVES = 2 };
 	struct extents x = {.d = d};
-	bool inner = false, leaves = false;
 	struct xw_inode in;
+	unsigned only;
 	xw_ino ino;
-	int key, rc;
+	int rc;
 
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "nl")) != -1) {
-		if (key == '?')
-			return DBG_USAGE;
-		inner |= key == 'n';
-		leaves |= key == 'l';
-	}
-	if (optind + 1 != argc)
+	if (dbg_flags(argc, argv, "nl", &only) || optind + 1 != argc)
 		return DBG_USAGE;
 	rc = dbg_inode(d, argv[optind], &ino, &in, NULL);
 	if (rc)
 		return rc;
 	if (!(in.flags & XW_FL_EXTENTS))
 		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: has no extents", argv[optind]);
-	x.no_inner = leaves && !inner;
-	x.no_leaves = inner && !leaves;
-	x.lwidth = dbg_width(size_in_blocks(d, &in), 5);
+	x.no_inner = only == LEAVES;
+	x.no_leaves = only == INNER;
+	x.lwidth = dbg_width(xw_div_up(in.size, d->img->block_size), 5);
 	x.pwidth = dbg_width(d->img->sb.blocks_count, 5);
-	if (d->json)
-		xw_json_array(&d->js, NULL);
-	else
+	if (!dbg_list_begin(d))
 		fprintf(d->out, "Level Entries %*s %*s Length Flags\n", x.lwidth * 2 + 3, "Logical",
 			x.pwidth * 2 + 3, "Physical");
 	rc = dbg_walk(d, ino, &in, on_extent, &x);
-	if (d->json)
-		xw_json_end(&d->js, ']');
+	dbg_list_end(d);
 	return rc;
 }
 
@@ -217,11 +204,11 @@ static const struct dbg_verb verbs[] = {
 	{"blocks", DBG_OPEN, verb_blocks, "FILE",
 	 "all blocks of a file, including those of its map"},
 	{"bmap", DBG_OPEN, verb_bmap, "[-a] FILE LOGICAL [PHYSICAL]",
-	 "map a logical block, 0: a hole; -a allocates it, PHYSICAL sets it"},
+	 "physical block of a logical one (0: a hole); -a allocates it, PHYSICAL sets it"},
 	{"dump_extents, extents, ex", DBG_OPEN, verb_extents, "[-n] [-l] FILE",
 	 "the extent tree: inner nodes, leaves, or both"},
 	{"block_dump, bdump, bd", DBG_OPEN, verb_block_dump, "[-x] [-f FILE] BLOCK",
-	 "the bytes of a block; as extended attributes"},
+	 "the bytes of a block; -x: decoded as extended attributes"},
 	{"filefrag", DBG_OPEN, dbg_verb_filefrag, "[-d] [-v] [-r] [FILE]",
 	 "number of extents of files"},
 };

@@ -6,7 +6,6 @@
 #include "debugfs.h"
 #include "pager.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -71,12 +70,6 @@ void dbg_complain_diag(struct dbg *d, int code)
 {
 	dbg_complain(d, "%s", *d->diag.text ? d->diag.text : xw_err_text(code));
 	xw_diag_clear(&d->diag);
-}
-
-void dbg_getopt_reset(void)
-{
-	optind = 0; /* GNU: scan from the start and reset all state */
-	opterr = 0;
 }
 
 const char *dbg_read_only(const struct dbg *d)

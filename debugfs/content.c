@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,8 @@
 enum { CHUNK = 1 << 20, DEPTH_MAX = 256 };
 
 /*
- * Consumes the bytes of a file in order: 0 or a failure. NULL bytes: a hole of that many zeros,
- * passed at once, so that a hole of exabytes costs nothing in a sink that can seek.
+ * Consumes the bytes of a file in order: 0 or a failure. buf is NULL for a hole, which is passed as
+ * a whole, so that a hole of exabytes costs nothing in a sink that can seek.
  */
 typedef int sink_fn(void *arg, const uint8_t *buf, uint64_t len);
 
@@ -76,7 +75,7 @@ static int put_piece(void *arg, const struct dbg_piece *p)
 		if (rc)
 			return rc;
 		rc = xw_dev_pread(dev, s->buf, n, from);
-		if (rc) { /* the rest keeps its offset */
+		if (rc) { /* read as a hole, so that later data keeps its offset */
 			dbg_complain_diag(s->d, rc);
 			return put_zeros(s, end);
 		}
@@ -226,27 +225,19 @@ static int dump_to(struct target *t, xw_ino ino, const struct xw_inode *in, cons
 		rc = target_failed(t);
 	if (!rc && attributes)
 		rc = put_attributes(t, in);
-	if (close(t->fd) && !rc)
-		rc = target_failed(t);
-	return rc;
+	return close(t->fd) && !rc ? target_failed(t) : rc;
 }
 
 static int verb_dump(struct dbg *d, int argc, char **argv)
 {
 	auto_free uint8_t *raw = NULL;
 	struct target t = {.d = d};
-	bool attributes = false;
 	struct xw_inode in;
+	unsigned attributes;
 	xw_ino ino;
-	int key, rc;
+	int rc;
 
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "p")) != -1) {
-		if (key == '?')
-			return DBG_USAGE;
-		attributes = true;
-	}
-	if (optind + 2 != argc)
+	if (dbg_flags(argc, argv, "p", &attributes) || optind + 2 != argc)
 		return DBG_USAGE;
 	rc = dbg_inode(d, argv[optind], &ino, &in, &raw);
 	if (rc)
@@ -273,9 +264,10 @@ struct tree {
 
 static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
 
-static void not_made(const struct tree *t, const char *name, const char *why)
+static int not_created(const struct tree *t, const char *name, const char *why)
 {
 	dbg_complain(t->d, "%s/%s: %s", t->path, name, why);
+	return 0;
 }
 
 static int make_file(const struct tree *t, const char *name, xw_ino ino, const struct xw_inode *in,
@@ -285,14 +277,13 @@ static int make_file(const struct tree *t, const char *name, xw_ino ino, const s
 	int rc;
 
 	f.fd = openat(t->dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (f.fd < 0) {
-		not_made(t, name, strerror(errno));
-		return 0;
-	}
+	if (f.fd < 0)
+		return not_created(t, name, strerror(errno));
 	rc = dump_to(&f, ino, in, raw, true);
 	if (rc != XW_ERR_IO || cli_interrupted())
 		return rc;
-	dbg_complain_diag(t->d, rc); /* for example too large for the host; others may not be */
+	/* the host may refuse only this file, for example because of its size */
+	dbg_complain_diag(t->d, rc);
 	return 0;
 }
 
@@ -308,50 +299,42 @@ static int make_link(const struct tree *t, const char *name, xw_ino ino, const s
 	rc = xw_symlink_read(t->d->img, ino, in, raw, target, &len);
 	if (rc)
 		dbg_complain_diag(t->d, rc);
-	else if (symlinkat(target, t->dir, name))
-		not_made(t, name, strerror(errno));
-	else if (fchownat(t->dir, name, in->uid, in->gid, AT_SYMLINK_NOFOLLOW) && errno != EPERM)
-		not_made(t, name, strerror(errno));
+	else if (symlinkat(target, t->dir, name) ||
+		 (fchownat(t->dir, name, in->uid, in->gid, AT_SYMLINK_NOFOLLOW) && errno != EPERM))
+		not_created(t, name, strerror(errno));
 	return 0;
 }
 
-/* A directory: created, filled, and given its attributes last, since it may not be writable. */
+/* Attributes of a directory are set after its entries, since its mode may forbid creating them. */
 static int make_dir(struct tree *t, const char *name, xw_ino ino, const struct xw_inode *in,
 		    const uint8_t *raw)
 {
-	struct target made = {.d = t->d, .path = name};
+	auto_free char *path = NULL;
+	auto_fd int dir = -1;
 	struct tree below = *t;
 	int rc;
 
 	for (unsigned i = 0; i < t->depth; i++) {
-		if (t->above[i] == ino) {
-			not_made(t, name, "the directory is inside itself");
-			return 0;
-		}
+		if (t->above[i] == ino)
+			return not_created(t, name, "the directory is inside itself");
 	}
-	if (t->depth + 1 == DEPTH_MAX) {
-		not_made(t, name, "too deep");
-		return 0;
-	}
-	if (mkdirat(t->dir, name, 0700) ||
-	    (below.dir = openat(t->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) <
-		    0) {
-		not_made(t, name, strerror(errno));
-		return 0;
-	}
-	if (asprintf(&below.path, "%s/%s", t->path, name) < 0) {
-		close(below.dir);
+	if (t->depth + 1 == DEPTH_MAX)
+		return not_created(t, name, "too deep");
+	if (mkdirat(t->dir, name, 0700))
+		return not_created(t, name, strerror(errno));
+	dir = openat(t->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		return not_created(t, name, strerror(errno));
+	if (asprintf(&path, "%s/%s", t->path, name) < 0) {
+		path = NULL;
 		return xw_fail_nomem(&t->d->diag, "path");
 	}
+	below.dir = dir;
+	below.path = path;
 	below.depth = t->depth + 1;
 	rc = rdump_dir(&below, ino, in, raw);
 	t->left = below.left;
-	made.fd = below.dir;
-	if (!rc)
-		rc = put_attributes(&made, in);
-	free(below.path);
-	close(below.dir);
-	return rc;
+	return rc ? rc : put_attributes(&(struct target){t->d, name, dir, false}, in);
 }
 
 static int make_any(struct tree *t, const char *name, xw_ino ino)
@@ -395,10 +378,8 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 	memcpy(name, e->e.name, e->e.name_len);
 	name[e->e.name_len] = '\0';
 	if (!*name || strlen(name) != e->e.name_len || strchr(name, '/') ||
-	    xw_name_is_dots(name, e->e.name_len)) {
-		not_made(t, name, "impossible name");
-		return 0;
-	}
+	    xw_name_is_dots(name, e->e.name_len))
+		return not_created(t, name, "impossible name");
 	return make_any(t, name, e->e.ino);
 }
 
@@ -408,7 +389,7 @@ static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, cons
 	return dbg_walk_dir_in_order(t->d, ino, in, raw, on_entry, t);
 }
 
-/* One operand: the contents of the root directory, or any other directory under its name. */
+/* Copy one operand: the contents of the root directory, or another directory under its name. */
 static int rdump_one(struct tree *t, const char *spec)
 {
 	auto_free char *copy = strdup(spec);
@@ -427,18 +408,16 @@ static int rdump_one(struct tree *t, const char *spec)
 		copy[n - 1] = '\0';
 	base = strrchr(copy, '/');
 	base = base ? base + 1 : copy;
-	if (!*base || !strcmp(base, ".") || !strcmp(base, "..")) {
-		const struct target made = {.d = t->d, .path = t->path, .fd = t->dir};
-
-		rc = rdump_dir(t, ino, &in, raw);
-		return rc ? rc : put_attributes(&made, &in);
-	}
-	return make_any(t, base, ino);
+	if (*base && strcmp(base, ".") && strcmp(base, ".."))
+		return make_any(t, base, ino);
+	rc = rdump_dir(t, ino, &in, raw);
+	return rc ? rc : put_attributes(&(struct target){t->d, t->path, t->dir, false}, &in);
 }
 
 static int verb_rdump(struct dbg *d, int argc, char **argv)
 {
-	struct tree *t;
+	auto_free struct tree *t = NULL;
+	auto_fd int dir = -1;
 	int rc = 0;
 
 	if (argc < 3)
@@ -450,21 +429,18 @@ static int verb_rdump(struct dbg *d, int argc, char **argv)
 	t->path = argv[argc - 1];
 	/* every inode may have several names, but a damaged directory may contain them endlessly */
 	t->left = (uint64_t)d->img->sb.inodes_count * 16 + 65536;
-	t->dir = open(t->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (t->dir < 0)
-		rc = xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", t->path);
+	t->dir = dir = open(t->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", t->path);
 	for (int i = 1; i < argc - 1 && !rc; i++)
 		rc = rdump_one(t, argv[i]);
-	if (t->dir >= 0)
-		close(t->dir);
-	free(t);
 	return rc;
 }
 
 static const struct dbg_verb verbs[] = {
 	{"cat", DBG_OPEN | DBG_BYTES, verb_cat, "FILE", "the contents of a file"},
 	{"dump_inode, dump", DBG_OPEN, verb_dump, "[-p] FILE OUTFILE",
-	 "copy the contents to a file on the host; with owner, permissions and times"},
+	 "copy the contents to a file on the host; -p: set owner, permissions and times"},
 	{"rdump", DBG_OPEN, verb_rdump, "FILE... DIR",
 	 "copy directories with their contents to a directory on the host"},
 };

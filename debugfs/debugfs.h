@@ -184,8 +184,6 @@ const char *dbg_read_only(const struct dbg *d);
 void dbg_complain(struct dbg *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same with the message in d->diag (or the text of `code`), which is cleared. */
 void dbg_complain_diag(struct dbg *d, int code);
-/* Must be called before getopt() on the words of a verb. */
-void dbg_getopt_reset(void);
 
 /* ---- the image (session.c) ---- */
 
@@ -242,6 +240,13 @@ char *dbg_path_of(struct dbg *d, xw_ino dir);
  * directory is unknown.
  */
 char *dbg_absolute(const char *path);
+/* Must be called before getopt() on the words of a verb. */
+void dbg_getopt_reset(void);
+/*
+ * Parse options without values: sets bit i of *set for letters[i]. Operands start at optind.
+ * DBG_USAGE: an unknown option.
+ */
+int dbg_flags(int argc, char **argv, const char *letters, unsigned *set);
 /* A number in decimal, 0x or 0 notation; `what` is used in the message of a failure. */
 int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out);
 /* A block of the filesystem, not below first_data_block. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The entries of a directory, including removed ones: the walk over its map, and for each block the
- * walk of walk/dirblock.h; findings of both are reported.
+ * Walks the entries of a directory, including removed ones: its map by dbg_walk(), each block by
+ * walk/dirblock.h. Findings of both are reported.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ struct dirwalk {
 	struct xw_dirblock it;
 };
 
-/* Report a finding. 1: it comes with an entry to be shown. */
+/* Report a finding. 1: its entry is passed to the caller. */
 static int complain(const struct dirwalk *w, const struct xw_dirblock_item *f)
 {
 	switch (f->rule) {
@@ -47,7 +47,7 @@ static int complain(const struct dirwalk *w, const struct xw_dirblock_item *f)
 			     ": damaged entry at %" PRIu32,
 			     w->ino, w->at.lblk, f->off);
 		return f->keep;
-	default: /* it is shown unchanged */
+	default: /* the entry is shown as it is stored */
 		return 1;
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Editing an extent tree in place at a cursor: entries are inserted, replaced and deleted where the
- * request says, whether or not the result is a valid tree. Blocks of nodes are allocated and freed,
- * and counted in i_blocks; blocks of contents are not, as in the stock debugger.
+ * request says, whether or not the result is a valid tree. As in the stock debugger, blocks of
+ * nodes are allocated, freed and counted in i_blocks, blocks of contents are not.
  */
 #include "config.h"
 
@@ -18,11 +18,6 @@ enum { ENTRY = 12 }; /* size of an entry in bytes */
 static uint8_t *entry_at(const struct ext_node *n, unsigned i)
 {
 	return n->buf + XW_EXT_HDR + (size_t)i * ENTRY;
-}
-
-static size_t node_size(const struct ext_tree *t, unsigned level)
-{
-	return level ? t->img->block_size : sizeof(t->in.block);
 }
 
 /* Index entries and extents both begin with their logical block. */
@@ -55,7 +50,7 @@ static void put_entry(struct ext_tree *t, unsigned level, unsigned at, const str
 
 /* ---- nodes ---- */
 
-/* A new empty node in *n, near block `goal`. */
+/* Allocate an empty node near block `goal`. *n must be freed with free(n->buf), even on failure. */
 static int new_node(struct ext_tree *t, xw_blk goal, unsigned depth, struct ext_node *n)
 {
 	const struct xw_alloc_req req = {.goal = goal, .len = 1};
@@ -66,7 +61,7 @@ static int new_node(struct ext_tree *t, xw_blk goal, unsigned depth, struct ext_
 				     .depth = (uint16_t)depth}};
 	rc = xw_space_alloc(t->u->space, &req, &run);
 	if (rc)
-		return xw_fail(&t->d->diag, rc, "no free block left for a node");
+		return xw_fail(&t->d->diag, rc, "no free block for a node of the extent tree");
 	n->buf = calloc(1, t->img->block_size);
 	if (!n->buf)
 		return xw_fail_nomem(&t->d->diag, "extent node");
@@ -91,7 +86,6 @@ static xw_blk goal_of_root(const struct ext_tree *t)
 static int push_down(struct ext_tree *t)
 {
 	struct ext_node *root = &t->node[0], child;
-	const size_t bytes = (size_t)root->h.entries * ENTRY;
 	struct xw_extent_idx idx = {0};
 	int rc;
 
@@ -102,13 +96,13 @@ static int push_down(struct ext_tree *t)
 		free(child.buf);
 		return rc;
 	}
-	memcpy(entry_at(&child, 0), entry_at(root, 0), bytes);
+	memcpy(entry_at(&child, 0), entry_at(root, 0), (size_t)root->h.entries * ENTRY);
 	child.h.entries = root->h.entries;
 	child.end = root->end;
 	put_header(&child);
 	idx.lblk = (uint32_t)first_lblk(&child);
 	idx.pblk = child.blk;
-	memset(entry_at(root, 0), 0, node_size(t, 0) - XW_EXT_HDR);
+	memset(entry_at(root, 0), 0, sizeof(t->in.block) - XW_EXT_HDR);
 	root->h.entries = 1;
 	root->h.depth++;
 	put_header(root);
@@ -126,7 +120,7 @@ static int push_down(struct ext_tree *t)
 	return 0;
 }
 
-/* Shift entries from `at` on by one place. */
+/* Shift the entries from index `at` on by one. */
 static void open_gap(struct ext_node *n, unsigned at)
 {
 	memmove(entry_at(n, at + 1), entry_at(n, at), (size_t)(n->h.entries - at) * ENTRY);
@@ -135,8 +129,8 @@ static void open_gap(struct ext_node *n, unsigned at)
 }
 
 /*
- * Move the last `moved` entries of the node at `level`, not the root, to a new one behind it. The
- * cursor stays on its entry.
+ * Move the last `moved` entries of the node at `level`, which is not the root, to a new node after
+ * it. The cursor stays on its entry.
  */
 static int split_at(struct ext_tree *t, unsigned level, unsigned moved)
 {
@@ -192,8 +186,8 @@ static int split_at(struct ext_tree *t, unsigned level, unsigned moved)
 
 /* ---- edits ---- */
 
-/* Split the current node, with `moved` entries to a new one, and find the entry again. */
-static int split_here(struct ext_tree *t, unsigned moved)
+/* Split the current node: its last `moved` entries go to a new node. The cursor is set again. */
+static int split_current(struct ext_tree *t, unsigned moved)
 {
 	const unsigned height = t->pos.depth - t->pos.level;
 	struct ext_entry was = {0};
@@ -204,7 +198,7 @@ static int split_here(struct ext_tree *t, unsigned moved)
 		rc = t->pos.level ? split_at(t, t->pos.level, moved) : push_down(t);
 	if (rc || !t->pos.placed)
 		return rc;
-	/* as in the stock debugger: the first entry at that block is the current one then */
+	/* as in the stock debugger, the first entry for that block becomes the current one */
 	pos = t->pos;
 	rc = ext_goto(t, was.lblk, height);
 	if (rc != XW_ERR_NOTFOUND)
@@ -221,10 +215,10 @@ int ext_split(struct ext_tree *t)
 		return xw_fail(&t->d->diag, XW_ERR_NOTFOUND, "No current node");
 	if (t->pos.level && n->h.entries < 2)
 		return xw_fail(&t->d->diag, XW_ERR_STATE, "Splitting would result in empty node");
-	return split_here(t, n->h.entries / 2);
+	return split_current(t, n->h.entries / 2);
 }
 
-/* Room for another entry in the node of the cursor. */
+/* Split the node of the cursor if it is full. */
 static int make_room(struct ext_tree *t)
 {
 	const struct ext_node *n = &t->node[t->pos.level];
@@ -232,7 +226,7 @@ static int make_room(struct ext_tree *t)
 
 	if (n->h.entries < n->h.max)
 		return 0;
-	return split_here(t, last ? 1 : n->h.entries / 2);
+	return split_current(t, last ? 1 : n->h.entries / 2);
 }
 
 int ext_insert(struct ext_tree *t, const struct ext_entry *e, bool after)
@@ -304,18 +298,16 @@ int ext_delete(struct ext_tree *t)
 int ext_fix_parents(struct ext_tree *t)
 {
 	struct ext_entry e;
-	uint64_t lblk;
 	int rc = ext_current(t, &e);
 
-	lblk = e.lblk;
 	for (unsigned level = t->pos.level; !rc && level && !t->pos.at[level]; level--) {
 		struct ext_node *up = &t->node[level - 1];
 		struct xw_extent_idx idx;
 
 		xw_extent_idx_decode(up->buf, t->pos.at[level - 1], &idx);
-		if (idx.lblk == lblk)
+		if (idx.lblk == e.lblk)
 			break;
-		idx.lblk = (uint32_t)lblk;
+		idx.lblk = (uint32_t)e.lblk;
 		xw_extent_idx_encode(up->buf, t->pos.at[level - 1], &idx);
 		up->dirty = true;
 	}
@@ -332,23 +324,23 @@ static bool follows(const struct ext_entry *a, const struct ext_entry *b)
 	       a->unwritten == b->unwritten && a->len + b->len <= most;
 }
 
-/* Take lblk out of the extent of the cursor, which holds it. */
+/* Unmap lblk, which is in the extent at the cursor. */
 static int cut_out(struct ext_tree *t, const struct ext_entry *e, uint64_t lblk)
 {
-	const uint64_t before = lblk - e->lblk, behind = e->len - before - 1;
+	const uint64_t before = lblk - e->lblk, after = e->len - before - 1;
 	struct ext_entry head = *e, tail = *e;
 	int rc;
 
 	head.len = before;
 	tail.lblk += before + 1;
 	tail.pblk += before + 1;
-	tail.len = behind;
-	if (!before && !behind) {
+	tail.len = after;
+	if (!before && !after) {
 		rc = ext_delete(t);
 		return rc || !t->pos.placed ? rc : ext_fix_parents(t);
 	}
 	rc = ext_replace(t, before ? &head : &tail);
-	if (!rc && before && behind) {
+	if (!rc && before && after) {
 		rc = ext_insert(t, &tail, true);
 		if (!rc)
 			rc = ext_move(t, EXT_PREV_LEAF);
@@ -356,7 +348,7 @@ static int cut_out(struct ext_tree *t, const struct ext_entry *e, uint64_t lblk)
 	return rc ? rc : ext_fix_parents(t);
 }
 
-/* Merge the one block with the extents on both sides of it, or insert it between them. */
+/* Append or prepend a block to an adjacent extent, or insert it as an extent of its own. */
 static int put_in(struct ext_tree *t, const struct ext_entry *one)
 {
 	struct ext_entry near, next;

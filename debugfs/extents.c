@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "exttree.h"
+#include "print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static void close_extents(struct dbg *d)
 	d->extents = NULL;
 }
 
-static void print(struct dbg *d, const struct ext_entry *e)
+static void print_entry(struct dbg *d, const struct ext_entry *e)
 {
 	if (d->json) {
 		xw_json_object(&d->js, NULL);
@@ -51,7 +52,7 @@ static int need_open(struct dbg *d)
 
 static int verb_open(struct dbg *d, int argc, char **argv)
 {
-	struct dbg_extents *x;
+	auto_free struct dbg_extents *x = NULL;
 	struct ext_tree t;
 	xw_ino ino;
 	int rc;
@@ -77,10 +78,8 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 	x->ino = ino;
 	rc = ext_load(d, NULL, x, &t);
 	ext_unload(&t);
-	if (rc)
-		free(x);
-	else
-		d->extents = x;
+	if (!rc)
+		d->extents = steal(x);
 	return rc;
 }
 
@@ -133,7 +132,7 @@ static int moved(struct dbg *d, struct ext_tree *t, int rc)
 	if (!rc)
 		rc = ext_current(t, &e);
 	if (!rc)
-		print(d, &e);
+		print_entry(d, &e);
 	d->extents->pos = t->pos;
 	ext_unload(t);
 	return rc;
@@ -170,9 +169,9 @@ static int verb_current(struct dbg *d, int argc, char **argv)
 
 static int verb_info(struct dbg *d, int argc, char **argv)
 {
+	auto_end(ext_unload) struct ext_tree t = {0};
 	const struct ext_node *n;
 	struct ext_entry e;
-	struct ext_tree t;
 	int rc = need_open(d);
 
 	(void)argv;
@@ -183,24 +182,23 @@ static int verb_info(struct dbg *d, int argc, char **argv)
 	rc = ext_load(d, NULL, d->extents, &t);
 	if (!rc)
 		rc = ext_current(&t, &e);
-	if (!rc) {
-		n = &t.node[t.pos.level];
-		print(d, &e);
-		if (!d->json)
-			fprintf(d->out,
-				"Current handle location: %u/%u (max: %u, bytes %u), level %u/%u\n"
-				"\tmax lblk: %" PRIu32 ", max pblk: %" PRIu64 "\n"
-				"\tmax_len: %u, max_uninit_len: %u\n",
-				t.pos.at[t.pos.level] + 1, n->h.entries, n->h.max,
-				(n->h.max - n->h.entries) * 12u, t.pos.level, t.pos.depth,
-				UINT32_MAX, (UINT64_C(1) << 48) - 1, XW_EXT_MAX_LEN,
-				XW_EXT_MAX_UNINIT);
-	}
-	ext_unload(&t);
-	return rc;
+	if (rc)
+		return rc;
+	print_entry(d, &e);
+	if (d->json)
+		return 0;
+	n = &t.node[t.pos.level];
+	fprintf(d->out,
+		"Current handle location: %u/%u (max: %u, bytes %u), level %u/%u\n"
+		"\tmax lblk: %" PRIu32 ", max pblk: %" PRIu64 "\n"
+		"\tmax_len: %u, max_uninit_len: %u\n",
+		t.pos.at[t.pos.level] + 1, n->h.entries, n->h.max, (n->h.max - n->h.entries) * 12u,
+		t.pos.level, t.pos.depth, UINT32_MAX, (UINT64_C(1) << 48) - 1, XW_EXT_MAX_LEN,
+		XW_EXT_MAX_UNINIT);
+	return 0;
 }
 
-/* Every entry of the tree, index entries before and behind their children. */
+/* Print every entry of the tree, index entries before and after their children. */
 static int verb_all(struct dbg *d, int argc, char **argv)
 {
 	enum ext_move first = EXT_ROOT, move = EXT_NEXT;
@@ -223,8 +221,7 @@ static int verb_all(struct dbg *d, int argc, char **argv)
 	} else if (argc == 2) {
 		return DBG_USAGE;
 	}
-	if (d->json)
-		xw_json_array(&d->js, NULL);
+	dbg_list_begin(d);
 	rc = ext_load(d, NULL, d->extents, &t);
 	if (!rc)
 		rc = ext_move(&t, first);
@@ -232,7 +229,7 @@ static int verb_all(struct dbg *d, int argc, char **argv)
 		rc = ext_current(&t, &e);
 		if (rc)
 			break;
-		print(d, &e);
+		print_entry(d, &e);
 		rc = ext_move(&t, move);
 		if (rc == XW_ERR_NOTFOUND) {
 			xw_diag_clear(&d->diag);
@@ -240,8 +237,7 @@ static int verb_all(struct dbg *d, int argc, char **argv)
 			break;
 		}
 	}
-	if (d->json)
-		xw_json_end(&d->js, ']');
+	dbg_list_end(d);
 	d->extents->pos = t.pos;
 	ext_unload(&t);
 	return rc;
@@ -270,18 +266,17 @@ static int verb_goto(struct dbg *d, int argc, char **argv)
 
 /* ---- editing ---- */
 
-/* What an editing verb does in its step. */
-typedef int edit_fn(struct ext_tree *t, const struct ext_entry *e, bool after);
+enum edit { INSERT, INSERT_AFTER, REPLACE, SET_BMAP, DELETE, SPLIT, FIX_PARENTS };
 
-/* The numbers of insert_node and replace_node, behind the options. */
-static int read_entry(struct dbg *d, char **argv, struct ext_entry *e)
+/* Read the operands LBLK [LEN] PBLK; the length is already set if `one_block`. */
+static int read_entry(struct dbg *d, char **argv, bool one_block, struct ext_entry *e)
 {
-	int rc = dbg_number(d, argv[0], "logical block", &e->lblk);
+	int rc = dbg_number(d, *argv++, "logical block", &e->lblk);
 
+	if (!rc && !one_block)
+		rc = dbg_number(d, *argv++, "length", &e->len);
 	if (!rc)
-		rc = dbg_number(d, argv[1], "length", &e->len);
-	if (!rc)
-		rc = dbg_number(d, argv[2], "physical block", &e->pblk);
+		rc = dbg_number(d, *argv, "physical block", &e->pblk);
 	if (!rc && (e->lblk > UINT32_MAX || e->pblk >> 48 || !e->len || e->len > UINT32_MAX))
 		rc = xw_fail(&d->diag, XW_ERR_USAGE, "an extent cannot have these numbers");
 	return rc;
@@ -299,50 +294,31 @@ static int check_length(struct dbg *d, const struct ext_tree *t, const struct ex
 	return 0;
 }
 
-static int do_insert(struct ext_tree *t, const struct ext_entry *e, bool after)
+static int edit_tree(struct ext_tree *t, enum edit what, const struct ext_entry *e)
 {
-	const int rc = check_length(t->d, t, e);
+	const int rc = what <= REPLACE ? check_length(t->d, t, e) : 0;
 
-	return rc ? rc : ext_insert(t, e, after);
+	if (rc)
+		return rc;
+	switch (what) {
+	case INSERT:
+	case INSERT_AFTER:
+		return ext_insert(t, e, what == INSERT_AFTER);
+	case REPLACE:
+		return ext_replace(t, e);
+	case SET_BMAP:
+		return ext_set_bmap(t, (xw_lblk)e->lblk, e->pblk, e->unwritten);
+	case DELETE:
+		return ext_delete(t);
+	case SPLIT:
+		return ext_split(t);
+	default:
+		return ext_fix_parents(t);
+	}
 }
 
-static int do_replace(struct ext_tree *t, const struct ext_entry *e, bool after)
-{
-	const int rc = check_length(t->d, t, e);
-
-	(void)after;
-	return rc ? rc : ext_replace(t, e);
-}
-
-static int do_delete(struct ext_tree *t, const struct ext_entry *e, bool after)
-{
-	(void)e;
-	(void)after;
-	return ext_delete(t);
-}
-
-static int do_split(struct ext_tree *t, const struct ext_entry *e, bool after)
-{
-	(void)e;
-	(void)after;
-	return ext_split(t);
-}
-
-static int do_fix(struct ext_tree *t, const struct ext_entry *e, bool after)
-{
-	(void)e;
-	(void)after;
-	return ext_fix_parents(t);
-}
-
-static int do_bmap(struct ext_tree *t, const struct ext_entry *e, bool after)
-{
-	(void)after;
-	return ext_set_bmap(t, (xw_lblk)e->lblk, e->pblk, e->unwritten);
-}
-
-/* Run fn on the tree in a step, and print the entry that is current then. */
-static int edit(struct dbg *d, edit_fn *fn, const struct ext_entry *e, bool after)
+/* Edit the tree in a step, and print the entry that is current after it. */
+static int edit(struct dbg *d, enum edit what, const struct ext_entry *e)
 {
 	struct xw_update *u;
 	struct ext_entry now;
@@ -354,7 +330,7 @@ static int edit(struct dbg *d, edit_fn *fn, const struct ext_entry *e, bool afte
 		return rc;
 	rc = ext_load(d, u, d->extents, &t);
 	if (!rc)
-		rc = fn(&t, e, after);
+		rc = edit_tree(&t, what, e);
 	if (!rc)
 		rc = ext_save(&t);
 	if (!rc && t.pos.placed)
@@ -364,99 +340,74 @@ static int edit(struct dbg *d, edit_fn *fn, const struct ext_entry *e, bool afte
 	if (rc)
 		return rc;
 	d->extents->pos = t.pos;
-	if (left && fn != do_fix)
-		print(d, &now);
+	if (left && what != FIX_PARENTS)
+		print_entry(d, &now);
 	return 0;
 }
 
-/* Options in front: --uninit, and --after where it means something. Returns their number. */
-static int options(int argc, char **argv, struct ext_entry *e, bool *after)
+/* "[--after] [--uninit] LBLK [LEN] PBLK"; --after only for INSERT. */
+static int edit_entry(struct dbg *d, int argc, char **argv, enum edit what)
 {
-	int i = 1;
+	struct ext_entry e = {.leaf = true, .len = 1};
+	const bool one_block = what == SET_BMAP;
+	int i = 1, rc = need_open(d);
 
+	if (rc)
+		return rc;
 	for (; i < argc; i++) {
 		if (!strcmp(argv[i], "--uninit"))
-			e->unwritten = true;
-		else if (after && !strcmp(argv[i], "--after"))
-			*after = true;
+			e.unwritten = true;
+		else if (what <= INSERT_AFTER && !strcmp(argv[i], "--after"))
+			what = INSERT_AFTER;
 		else
 			break;
 	}
-	return i - 1;
+	if (argc - i != (one_block ? 2 : 3))
+		return DBG_USAGE;
+	rc = read_entry(d, argv + i, one_block, &e);
+	return rc ? rc : edit(d, what, &e);
 }
 
 static int verb_insert(struct dbg *d, int argc, char **argv)
 {
-	struct ext_entry e = {.leaf = true};
-	bool after = false;
-	const int n = options(argc, argv, &e, &after);
-	int rc = need_open(d);
-
-	if (rc)
-		return rc;
-	if (argc != n + 4)
-		return DBG_USAGE;
-	rc = read_entry(d, argv + n + 1, &e);
-	return rc ? rc : edit(d, do_insert, &e, after);
+	return edit_entry(d, argc, argv, INSERT);
 }
 
 static int verb_replace(struct dbg *d, int argc, char **argv)
 {
-	struct ext_entry e = {.leaf = true};
-	const int n = options(argc, argv, &e, NULL);
-	int rc = need_open(d);
-
-	if (rc)
-		return rc;
-	if (argc != n + 4)
-		return DBG_USAGE;
-	rc = read_entry(d, argv + n + 1, &e);
-	return rc ? rc : edit(d, do_replace, &e, false);
+	return edit_entry(d, argc, argv, REPLACE);
 }
 
 static int verb_set_bmap(struct dbg *d, int argc, char **argv)
 {
-	struct ext_entry e = {.leaf = true, .len = 1};
-	const int n = options(argc, argv, &e, NULL);
-	int rc = need_open(d);
-
-	if (rc)
-		return rc;
-	if (argc != n + 3)
-		return DBG_USAGE;
-	rc = dbg_number(d, argv[n + 1], "logical block", &e.lblk);
-	if (!rc)
-		rc = dbg_number(d, argv[n + 2], "physical block", &e.pblk);
-	if (!rc && (e.lblk > UINT32_MAX || e.pblk >> 48))
-		rc = xw_fail(&d->diag, XW_ERR_USAGE, "an extent cannot have these numbers");
-	return rc ? rc : edit(d, do_bmap, &e, false);
+	return edit_entry(d, argc, argv, SET_BMAP);
 }
 
-static int verb_edit(struct dbg *d, int argc, edit_fn *fn)
+static int edit_current(struct dbg *d, int argc, enum edit what)
 {
 	const int rc = need_open(d);
 
 	if (rc)
 		return rc;
-	return argc == 1 ? edit(d, fn, NULL, false) : DBG_USAGE;
+	return argc == 1 ? edit(d, what, NULL) : DBG_USAGE;
 }
 
 static int verb_delete(struct dbg *d, int argc, char **argv)
 {
 	(void)argv;
-	return verb_edit(d, argc, do_delete);
+	return edit_current(d, argc, DELETE);
 }
 
 static int verb_split(struct dbg *d, int argc, char **argv)
 {
 	(void)argv;
-	return verb_edit(d, argc, do_split);
+	return edit_current(d, argc, SPLIT);
 }
 
 static int verb_fix(struct dbg *d, int argc, char **argv)
 {
 	(void)argv;
-	return verb_edit(d, argc, do_fix);
+	return edit_current(d, argc, FIX_PARENTS);
 }
 
 static const struct dbg_verb verbs[] = {

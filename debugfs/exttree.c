@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads and writes the nodes on the path of a cursor in an extent tree, and moves the cursor. An
- * index entry is met twice on the way forward: before its children, and behind them (2ND_VISIT);
- * `visited` says which, as in the stock debugger.
+ * Loads and writes the nodes on the path of a cursor in an extent tree, and moves the cursor. As in
+ * the stock debugger, a walk visits an index entry twice: before its children, and after them
+ * (2ND_VISIT); `visited` says which visit it is.
  */
 #include "config.h"
 
 #include "exttree.h"
+#include "base/auto.h"
 #include "edit/edit.h"
 
 #include <inttypes.h>
@@ -65,13 +66,9 @@ int ext_save(struct ext_tree *t)
 	if (!rc)
 		rc = xw_update_charge(t->u, &t->in, 0,
 				      (int64_t)xw_update_bytes(t->u, &t->in) - before);
-	if (!rc) {
-		rc = xw_update_put(t->u, t->ino, &t->in, t->raw);
-		t->raw = NULL;
-	}
 	if (!rc)
-		rc = xw_update_get(t->u, t->ino, &t->in, &t->raw);
-	return rc;
+		rc = xw_update_put(t->u, t->ino, &t->in, steal(t->raw));
+	return rc ? rc : xw_update_get(t->u, t->ino, &t->in, &t->raw);
 }
 
 /* Load the child of the current entry of a level. */
@@ -88,11 +85,9 @@ static int load_child(struct ext_tree *t, unsigned level)
 	child->end = at + 1 < parent->h.entries ? entry_start(t, level, at + 1) : parent->end;
 	if (child->loaded && child->blk == idx.pblk)
 		return 0;
-	if (child->dirty) {
-		rc = ext_save(t);
-		if (rc)
-			return rc;
-	}
+	rc = child->dirty ? ext_save(t) : 0;
+	if (rc)
+		return rc;
 	child->loaded = false;
 	if (!child->buf)
 		child->buf = malloc(bs);
@@ -124,7 +119,7 @@ int ext_seek(struct ext_tree *t, const struct ext_pos *pos)
 {
 	int rc;
 
-	t->pos.visited[0] = true; /* as nothing was met before, `next` begins at the first entry */
+	t->pos.visited[0] = true; /* without a saved position, `next` goes to the first entry */
 	if (!pos->placed || pos->depth != t->pos.depth)
 		return 0;
 	for (unsigned level = 0; level <= pos->level; level++) {
@@ -147,11 +142,8 @@ int ext_load(struct dbg *d, struct xw_update *u, const struct dbg_extents *x, st
 	int rc;
 
 	*t = (struct ext_tree){.d = d, .img = u ? u->img : d->img, .u = u, .ino = x->ino};
-	if (u) {
-		rc = xw_update_get(u, x->ino, &t->in, &t->raw);
-	} else {
-		rc = dbg_read_inode(d, x->ino, &t->in, NULL);
-	}
+	rc = u ? xw_update_get(u, x->ino, &t->in, &t->raw)
+	       : dbg_read_inode(d, x->ino, &t->in, NULL);
 	if (rc)
 		return rc;
 	if (!(t->in.flags & XW_FL_EXTENTS) || t->in.flags & XW_FL_INLINE_DATA)
@@ -161,7 +153,7 @@ int ext_load(struct dbg *d, struct xw_update *u, const struct dbg_extents *x, st
 	if (xw_extent_hdr_decode(root->buf, sizeof(t->in.block), &root->h))
 		return xw_fail(&d->diag, XW_ERR_CORRUPT,
 			       "inode %" PRIu32 ": the root of its extent tree is damaged", x->ino);
-	root->end = (t->in.size + t->img->block_size - 1) / t->img->block_size;
+	root->end = xw_div_up(t->in.size, t->img->block_size);
 	root->loaded = true;
 	t->pos.depth = root->h.depth;
 	return ext_seek(t, &x->pos);
@@ -258,7 +250,7 @@ static int go_up(struct ext_tree *t)
 	return 0;
 }
 
-/* Before the children, the children, behind them, the next sibling. */
+/* The order is: an index entry, its children, the same entry again, its next sibling. */
 static int go_on(struct ext_tree *t, bool next)
 {
 	const unsigned level = t->pos.level;
@@ -311,9 +303,9 @@ static int go_last_leaf(struct ext_tree *t)
 
 int ext_move(struct ext_tree *t, enum ext_move move)
 {
-	if (move == EXT_ROOT)
-		return go_root(t);
 	switch (move) {
+	case EXT_ROOT:
+		return go_root(t);
 	case EXT_FIRST_SIB:
 		return current_node(t)->h.entries ? to_entry(t, 0, false) : no_extent(t, "next");
 	case EXT_LAST_SIB:
@@ -337,8 +329,8 @@ int ext_move(struct ext_tree *t, enum ext_move move)
 }
 
 /*
- * Go down from the last entry of an index that starts at or below lblk, else from its first. The
- * search begins behind the first entry, which leaves that one as met before, as stock's does.
+ * Descend from the last entry of an index node that starts at or below lblk, or from its first
+ * entry. As in the stock debugger, the search starts at the second entry.
  */
 static int descend(struct ext_tree *t, uint64_t lblk)
 {

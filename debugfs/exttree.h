@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cursor in the extent tree of one inode, node by node as it is on disk, as the extent verbs of
- * debugfs move it. The verbs of extents.c load the nodes on the path of the cursor, move or edit,
- * and save the position; nothing else is kept between two requests, so other verbs may change the
- * tree in between.
+ * The cursor of the extent verbs in the extent tree of one inode, which is used as it is on disk.
+ * Each verb loads the nodes on the path of the cursor, moves or edits, and saves the position.
+ * Nothing else is kept between requests, so other verbs may change the tree in between.
  */
 #ifndef XW_DEBUGFS_EXTTREE_H
 #define XW_DEBUGFS_EXTTREE_H
@@ -17,7 +16,7 @@ struct ext_pos {
 	unsigned depth, level; /* depth of the tree when it was saved; level of the cursor */
 	bool placed; /* false: no current node */
 	unsigned at[XW_EXT_MAX_DEPTH + 1];
-	bool visited[XW_EXT_MAX_DEPTH + 1]; /* the index entry was met before its children */
+	bool visited[XW_EXT_MAX_DEPTH + 1]; /* second visit of an index entry */
 };
 
 struct dbg_extents {
@@ -26,7 +25,7 @@ struct dbg_extents {
 };
 
 struct ext_node {
-	uint8_t *buf; /* the root: in ext_tree.root; else malloc'd */
+	uint8_t *buf; /* of the root: i_block in ext_tree.in; otherwise malloc'd */
 	xw_blk blk; /* 0: the inode */
 	struct xw_extent_hdr h;
 	uint64_t end; /* logical block at which the parent's next entry starts */
@@ -43,7 +42,7 @@ struct ext_tree {
 	uint8_t *raw;
 	struct ext_pos pos;
 	struct ext_node node[XW_EXT_MAX_DEPTH + 1];
-	int64_t gain; /* blocks that the map itself has won, in clusters */
+	int64_t gain; /* clusters allocated for nodes minus those freed; not yet in i_blocks */
 };
 
 enum ext_move {
@@ -67,13 +66,13 @@ struct ext_entry {
 	bool leaf, unwritten, visited;
 };
 
-/* Load root and path; u may be NULL. A position that the tree no longer has is dropped. */
+/* Load the root and the nodes on the path; u may be NULL. An invalid position is dropped. */
 int ext_load(struct dbg *d, struct xw_update *u, const struct dbg_extents *x, struct ext_tree *t);
-/* Load the nodes on a saved path, as long as the tree still has them. */
+/* Load the nodes on a saved path. If the tree no longer has them, there is no current entry. */
 int ext_seek(struct ext_tree *t, const struct ext_pos *pos);
 void ext_unload(struct ext_tree *t);
-/* Write one node to the image; changed nodes and the inode, in a step. */
 int ext_write_node(struct ext_tree *t, struct ext_node *n);
+/* Write all changed nodes and the inode; only in a step. */
 int ext_save(struct ext_tree *t);
 
 /* XW_ERR_NOTFOUND: there is no such entry, or no current one. */
@@ -87,7 +86,7 @@ int ext_goto(struct ext_tree *t, uint64_t lblk, unsigned level);
 /* Insert before the current entry, or after it. Splits full nodes. */
 int ext_insert(struct ext_tree *t, const struct ext_entry *e, bool after);
 int ext_replace(struct ext_tree *t, const struct ext_entry *e);
-/* Delete the current entry, and nodes that are empty then. */
+/* Delete the current entry, and nodes that become empty. */
 int ext_delete(struct ext_tree *t);
 /* Split the current node. XW_ERR_STATE: one half would be empty. */
 int ext_split(struct ext_tree *t);

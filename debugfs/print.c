@@ -60,6 +60,20 @@ void dbg_print_bytes(struct dbg *d, const uint8_t *buf, size_t len)
 	xw_json_end(&d->js, '}');
 }
 
+bool dbg_list_begin(struct dbg *d)
+{
+	if (d->json)
+		xw_json_array(&d->js, NULL);
+	return d->json;
+}
+
+bool dbg_list_end(struct dbg *d)
+{
+	if (d->json)
+		xw_json_end(&d->js, ']');
+	return d->json;
+}
+
 void dbg_print_name(struct dbg *d, const char *name, size_t len)
 {
 	cli_escape(d->out, CLI_HEX, name, len);

@@ -24,6 +24,10 @@ struct dbg_text {
 /* "21-Nov-2026 07:23" */
 struct dbg_text dbg_short_time(int64_t sec);
 
+/* With --json: begin or end a list of results. False: results are text. */
+bool dbg_list_begin(struct dbg *d);
+bool dbg_list_end(struct dbg *d);
+
 /* Print words on lines of at most 80 columns: `col` is the current column, initially 0. */
 void dbg_wrap(struct dbg *d, unsigned *col, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

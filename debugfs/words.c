@@ -8,6 +8,7 @@
 #include "walk.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,25 @@ static bool parse(const char *text, const char **end, uint64_t *out)
 	*out = strtoull(text, &stop, 0);
 	*end = stop;
 	return !errno;
+}
+
+void dbg_getopt_reset(void)
+{
+	optind = 0; /* GNU: scan from the start and reset all state */
+	opterr = 0;
+}
+
+int dbg_flags(int argc, char **argv, const char *letters, unsigned *set)
+{
+	int key;
+
+	dbg_getopt_reset();
+	for (*set = 0; (key = getopt(argc, argv, letters)) != -1;) {
+		if (key == '?')
+			return DBG_USAGE;
+		*set |= 1u << (strchr(letters, key) - letters);
+	}
+	return 0;
 }
 
 int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out)
