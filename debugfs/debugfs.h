@@ -223,6 +223,13 @@ int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out);
  * completely, is reported and is no failure.
  */
 int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw);
+/* Location of an inode's record on disk, which is not checked. */
+struct dbg_record {
+	uint64_t group;
+	xw_blk table, blk; /* start of the group's inode table; block of the record */
+	uint32_t off; /* in that block, in bytes */
+};
+int dbg_find_record(struct dbg *d, xw_ino ino, struct dbg_record *r);
 /*
  * As xw_image_inode() (raw: a buffer of inode_size bytes, or NULL), but problems of a readable
  * record are only reported.

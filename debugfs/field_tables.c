@@ -1,44 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables of fields. Offsets are those of the kernel's documentation ("ext4 Data Structures");
- * names, order and formats are those of debugfs(8).
+ * names, order and formats are those of debugfs(8). The lists of disk/super.c are not used, since
+ * they differ in all three; tests/unit/t_debugfs_fields.c compares the offsets.
  */
 #include "config.h"
 
 #include "fields.h"
 
-#define UINT(name, off, width)                                                                     \
-	{                                                                                          \
-		name, FIELD_UINT, off, width, 0, 0, 0                                              \
-	}
-#define UINT_HI(name, off, width, hi, hi_width)                                                    \
-	{                                                                                          \
-		name, FIELD_UINT, off, width, hi, hi_width, 0                                      \
-	}
-#define ARRAY(name, off, width, count)                                                             \
-	{                                                                                          \
-		name, FIELD_UINT, off, width, 0, 0, count                                          \
-	}
-#define TIME(name, off)                                                                            \
-	{                                                                                          \
-		name, FIELD_TIME, off, 4, 0, 0, 0                                                  \
-	}
-#define TIME_HI(name, off, hi)                                                                     \
-	{                                                                                          \
-		name, FIELD_TIME, off, 4, hi, 1, 0                                                 \
-	}
-#define ITIME(name, off, hi)                                                                       \
-	{                                                                                          \
-		name, FIELD_ITIME, off, 4, hi, 4, 0                                                \
-	}
-#define STRING(name, off, width)                                                                   \
-	{                                                                                          \
-		name, FIELD_STRING, off, width, 0, 0, 0                                            \
-	}
-#define UUID(name, off)                                                                            \
-	{                                                                                          \
-		name, FIELD_UUID, off, 16, 0, 0, 0                                                 \
-	}
+/* clang-format off */
+#define UINT(name, off, width)                  {name, FIELD_UINT, off, width, 0, 0, 0}
+#define UINT_HI(name, off, width, hi, hi_width) {name, FIELD_UINT, off, width, hi, hi_width, 0}
+#define ARRAY(name, off, width, count)          {name, FIELD_UINT, off, width, 0, 0, count}
+#define TIME(name, off)                         {name, FIELD_TIME, off, 4, 0, 0, 0}
+#define TIME_HI(name, off, hi)                  {name, FIELD_TIME, off, 4, hi, 1, 0}
+#define ITIME(name, off, hi)                    {name, FIELD_ITIME, off, 4, hi, 4, 0}
+#define STRING(name, off, width)                {name, FIELD_STRING, off, width, 0, 0, 0}
+#define UUID(name, off)                         {name, FIELD_UUID, off, 16, 0, 0, 0}
+/* clang-format on */
 
 static const struct field inode[] = {
 	UINT("mode", 0x0, 2),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Setting fields from text. A value is checked against the field before anything is written; a name
+ * Sets fields from text. A value is checked against the field before anything is written; a name
  * with _lo or _hi refers to one half and leaves the other unchanged.
  */
 #include "config.h"
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <time.h>
+#include <uuid/uuid.h>
 
 #include "base/endian.h"
 
@@ -190,47 +190,22 @@ int field_time(const struct dbg *d, const char *text, int64_t *out)
 	return 0;
 }
 
-static int hex(int c)
-{
-	return isdigit(c) ? c - '0' : tolower(c) - 'a' + 10;
-}
-
 static bool parse_uuid(const char *text, uint8_t out[16])
 {
-	size_t at = 0;
-
-	if (!strcasecmp(text, "clear") || !strcasecmp(text, "null")) {
-		memset(out, 0, 16);
-		return true;
-	}
-	if (!strcasecmp(text, "random") || !strcasecmp(text, "time")) {
-		if (getrandom(out, 16, 0) != 16)
-			return false;
-		out[6] = (uint8_t)((out[6] & 0x0f) | 0x40);
-		out[8] = (uint8_t)((out[8] & 0x3f) | 0x80);
-		return true;
-	}
-	for (size_t i = 0; i < 36; i++) {
-		const unsigned char c = (unsigned char)text[i];
-
-		if (i == 8 || i == 13 || i == 18 || i == 23) {
-			if (c != '-')
-				return false;
-		} else if (!isxdigit(c)) {
-			return false;
-		} else {
-			out[at / 2] = (uint8_t)(at % 2 ? out[at / 2] << 4 | hex(c) : hex(c));
-			at++;
-		}
-	}
-	return !text[36];
+	if (!strcasecmp(text, "clear") || !strcasecmp(text, "null"))
+		uuid_clear(out);
+	else if (!strcasecmp(text, "random") || !strcasecmp(text, "time"))
+		uuid_generate_random(out);
+	else
+		return !uuid_parse(text, out);
+	return true;
 }
 
-static const char *const hashes[] = {"legacy",          "half_md4",          "tea",
-				     "legacy_unsigned", "half_md4_unsigned", "tea_unsigned",
-				     "siphash"};
+const char *const field_hashes[FIELD_HASHES] = {
+	"legacy",       "half_md4", "tea", "legacy_unsigned", "half_md4_unsigned",
+	"tea_unsigned", "siphash"};
 
-/* The bytes that a reference refers to, and their number. */
+/* The bytes of a field or of its high part, and their number. */
 static uint8_t *part_of(const struct field_ref *ref, uint8_t *buf, unsigned *width)
 {
 	const struct field *f = ref->f;
@@ -239,7 +214,7 @@ static uint8_t *part_of(const struct field_ref *ref, uint8_t *buf, unsigned *wid
 	return buf + (ref->part == FIELD_HI ? f->hi_off : f->off + ref->index * f->width);
 }
 
-/* Set the low part, and the high part if the whole field is meant and has one. */
+/* For a whole field, set its high part as well. */
 static void put_number(const struct field_ref *ref, uint8_t *buf, uint64_t v)
 {
 	unsigned width;
@@ -274,7 +249,7 @@ static int set_number(struct dbg *d, const struct field_ref *ref, uint8_t *buf, 
 	return 0;
 }
 
-/* The seconds that the part of a time can hold. Half of a time, named as such, is only bits. */
+/* Range of the seconds of a time. The halves NAME_lo and NAME_hi are unsigned. */
 static void time_range(const struct field_ref *ref, int64_t *min, int64_t *max)
 {
 	const bool whole = ref->part == FIELD_WHOLE && ref->f->hi_width;
@@ -329,8 +304,8 @@ static int set_string(struct dbg *d, const struct field_ref *ref, uint8_t *buf, 
 
 static int set_hash(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value)
 {
-	for (size_t i = 0; i < XW_ARRAY_SIZE(hashes); i++) {
-		if (!strcmp(value, hashes[i])) {
+	for (size_t i = 0; i < FIELD_HASHES; i++) {
+		if (!strcmp(value, field_hashes[i])) {
 			put_number(ref, buf, i);
 			return 0;
 		}

@@ -15,7 +15,7 @@ enum field_kind {
 	FIELD_STRING,
 	FIELD_UUID,
 	FIELD_HASH, /* name of a directory hash */
-	FIELD_OWN, /* handled by the verb itself; width 0 */
+	FIELD_OWN, /* handled by the verb; width 0 */
 };
 
 struct field {
@@ -27,34 +27,37 @@ struct field {
 };
 
 struct field_table {
-	const char *of; /* the structure, for the heading of the list, */
-	const char *command; /* and the verb, as stock debugfs calls it there */
-	const char *prefix; /* of the names in the kernel's structures, which may be left out */
+	const char *of; /* the structure, in the heading of the list */
+	const char *command; /* the verb, in the heading of the list */
+	const char *prefix; /* optional before each name: the prefix in the kernel's structure */
 	const struct field *fields;
 	size_t n;
 };
 
 extern const struct field_table inode_fields, super_fields, group_fields, mmp_fields;
 
-/* The meaning of a name: the field, its part, its element. */
+/* What a name refers to. */
 struct field_ref {
 	const struct field *f;
 	enum { FIELD_WHOLE, FIELD_LO, FIELD_HI } part;
-	bool cut; /* FIELD_LO, because the structure has no room for the high part */
-	uint32_t index;
+	bool cut; /* part is FIELD_LO because the structure has no room for the high part */
+	uint32_t index; /* of an array's element */
 };
 
 /*
- * Find "NAME", "NAME_lo", "NAME_hi" or "NAME[INDEX]", with the prefix or without it, in a structure
- * of `size` bytes: what lies beyond is not there. XW_ERR_USAGE.
+ * Find "NAME", "NAME_lo", "NAME_hi" or "NAME[INDEX]", with or without the prefix, in a structure of
+ * `size` bytes. XW_ERR_USAGE: no such field, or it lies beyond that size.
  */
 int field_find(struct dbg *d, const struct field_table *t, size_t size, const char *name,
 	       struct field_ref *out);
-/* Set it. XW_ERR_USAGE: invalid value; the structure is unchanged. */
+/* Set a field. XW_ERR_USAGE: invalid value; the structure is unchanged. */
 int field_set(struct dbg *d, const struct field_ref *ref, uint8_t *buf, const char *value);
-/* The value of a numeric field. */
+/* Value of a numeric field. */
 uint64_t field_get(const struct field_ref *ref, const uint8_t *buf);
-/* The list that -l prints. */
+/* Names of directory hashes by s_def_hash_version. */
+#define FIELD_HASHES 7
+extern const char *const field_hashes[FIELD_HASHES];
+/* Print the list of option -l. */
 void field_list(struct dbg *d, const struct field_table *t);
 /* The earliest and the latest time of an inode with extra fields, in seconds since 1970. */
 #define FIELD_ITIME_MIN INT64_C(-0x80000000)

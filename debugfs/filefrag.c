@@ -14,9 +14,9 @@
 #include "base/vec.h"
 #include "cli/env.h"
 
-enum { FRAG_DIR = 0x1, FRAG_VERBOSE = 0x2, FRAG_RECURSE = 0x4, DEPTH_MAX = 256 };
+enum { FRAG_DIR = 0x1, FRAG_VERBOSE = 0x2, FRAG_RECURSE = 0x4, DEPTH_MAX = 256 }; /* -d, -v, -r */
 
-struct later {
+struct queued_dir {
 	char *path; /* owned */
 	xw_ino ino;
 	unsigned depth;
@@ -33,9 +33,8 @@ struct frag {
 	uint64_t len;
 	xw_lblk next_lblk; /* end of the previous one */
 	xw_blk next_pblk;
-	/* directories to be visited; [0, done) were */
-	XW_VEC(struct later) dirs;
-	const struct later *dir;
+	XW_VEC(struct queued_dir) dirs; /* found so far; visited in this order */
+	const struct queued_dir *dir; /* being visited */
 };
 
 static void end_extent(struct frag *f)
@@ -157,7 +156,7 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 		dbg_complain(f->d, "%s: too deep", path);
 		return 0;
 	}
-	if (xw_vec_push(&f->dirs, ((struct later){path, e->e.ino, depth})))
+	if (xw_vec_push(&f->dirs, ((struct queued_dir){path, e->e.ino, depth})))
 		return xw_fail_nomem(&f->d->diag, "directories");
 	path = NULL;
 	return 0;
@@ -172,7 +171,7 @@ static int all_dirs(struct frag *f)
 	int rc = raw ? 0 : xw_fail_nomem(&f->d->diag, "inode");
 
 	for (size_t i = 0; i < f->dirs.n && !rc; i++) {
-		struct later dir = f->dirs.v[i];
+		const struct queued_dir dir = f->dirs.v[i]; /* the vector may move */
 		struct xw_inode in;
 
 		if (i > most) {
@@ -191,7 +190,7 @@ static int from_dir(struct frag *f, const char *name, xw_ino ino)
 {
 	char *path = strdup(name);
 
-	if (path && !xw_vec_push(&f->dirs, ((struct later){path, ino, 0})))
+	if (path && !xw_vec_push(&f->dirs, ((struct queued_dir){path, ino, 0})))
 		return all_dirs(f);
 	free(path);
 	return xw_fail_nomem(&f->d->diag, "path");
@@ -199,35 +198,24 @@ static int from_dir(struct frag *f, const char *name, xw_ino ino)
 
 int dbg_verb_filefrag(struct dbg *d, int argc, char **argv)
 {
-	static const char letters[] = "dvr";
 	struct frag f = {.d = d};
-	const char *name = ".";
+	const char *name;
 	struct xw_inode in;
 	xw_ino ino;
-	int key, rc;
+	int rc;
 
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, letters)) != -1) {
-		if (key == '?')
-			return DBG_USAGE;
-		f.options |= 1u << (strchr(letters, key) - letters);
-	}
-	if (argc - optind > 1)
+	if (dbg_flags(argc, argv, "dvr", &f.options) || argc - optind > 1)
 		return DBG_USAGE;
-	if (optind < argc)
-		name = argv[optind];
+	name = optind < argc ? argv[optind] : ".";
 	rc = dbg_inode(d, name, &ino, &in, NULL);
 	if (rc)
 		return rc;
-	if (d->json)
-		xw_json_array(&d->js, NULL);
+	dbg_list_begin(d);
 	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR || f.options & FRAG_DIR)
 		rc = one_file(&f, name, ino, &in);
 	else
 		rc = from_dir(&f, name, ino);
-	if (d->json)
-		xw_json_end(&d->js, ']');
-	else
+	if (!dbg_list_end(d))
 		fputc('\n', d->out);
 	for (size_t i = 0; i < f.dirs.n; i++)
 		free(f.dirs.v[i].path);

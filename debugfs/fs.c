@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 
 /* ---- quota ---- */
 
@@ -113,21 +114,15 @@ static int show_quota(struct dbg *d, const char *name, struct quota *q)
 		rc = read_quota(d, type, &buf, &len);
 	if (rc)
 		return rc;
-	if (d->json)
-		xw_json_array(&d->js, NULL);
-	else
+	if (!dbg_list_begin(d))
 		fprintf(d->out, "%7s id %10s %8s %8s  %10s %8s %8s\n", quota_names[type], "space",
 			"quota", "limit", "inodes", "quota", "limit");
 	rc = xw_quota_decode(buf, len, type, &info, print_quota, q);
 	if (rc == XW_ERR_CORRUPT)
 		rc = xw_fail(&d->diag, rc, "the %s quota file is damaged", quota_names[type]);
-	if (!rc && q->one && !q->found) {
-		const struct xw_quota_entry none = {.id = (uint32_t)q->id};
-
-		print_quota(q, &none);
-	}
-	if (d->json)
-		xw_json_end(&d->js, ']');
+	if (!rc && q->one && !q->found)
+		print_quota(q, &(struct xw_quota_entry){.id = (uint32_t)q->id});
+	dbg_list_end(d);
 	return rc;
 }
 
@@ -221,7 +216,7 @@ static int verb_dump_unused(struct dbg *d, int argc, char **argv)
 	const uint64_t end = xw_image_blocks_here(d->img);
 	const uint32_t bs = d->img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
-	struct dbg_bits b = {.d = d};
+	auto_end(dbg_bits_end) struct dbg_bits b = {.d = d};
 	bool used;
 	int rc = 0;
 
@@ -231,21 +226,18 @@ static int verb_dump_unused(struct dbg *d, int argc, char **argv)
 	if (!buf)
 		return xw_fail_nomem(&d->diag, "block");
 	for (xw_blk blk = d->img->sb.first_data_block; blk < end && !rc; blk++) {
-		if (cli_interrupted()) {
-			rc = DBG_SAID;
-			break;
-		}
+		if (cli_interrupted())
+			return DBG_SAID;
 		rc = dbg_bits_test(&b, blk, &used);
 		if (rc || used)
 			continue;
 		rc = xw_dev_pread(d->img->dev, buf, bs, blk * bs);
-		if (!rc && (*buf || memcmp(buf, buf + 1, bs - 1))) {
+		if (!rc && !xw_all_zero(buf, bs)) {
 			fprintf(d->out, "\nUnused block %" PRIu64 " contains non-zero data:\n\n",
 				blk);
 			fwrite(buf, 1, bs, d->out);
 		}
 	}
-	dbg_bits_end(&b);
 	return rc;
 }
 

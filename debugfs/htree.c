@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs about the index of a directory: htree, and its hash. The index is walked by walk/htree.h,
- * leaves by walk/dirblock.h; findings are reported.
+ * Verbs about the index of a directory and its hash. The index is walked by walk/htree.h, leaves by
+ * walk/dirblock.h; findings are reported.
  */
 #include "config.h"
 
 #include "cli/env.h"
 #include "disk/dx_hash.h"
+#include "fields.h"
 #include "itree.h"
 #include "print.h"
 #include "read/map.h"
@@ -35,8 +36,8 @@ struct htree {
 	uint8_t *buf; /* a leaf */
 	struct xw_htree it;
 	struct xw_dirblock leaf;
-	unsigned open; /* nodes that were started and not ended, */
-	bool shown[XW_HTREE_DEPTH_MAX]; /* and whether something was shown of them */
+	unsigned open; /* number of nodes on the path whose output has begun */
+	bool shown[XW_HTREE_DEPTH_MAX]; /* by level: the node's entries were printed */
 };
 
 /* Read block lblk of the directory. *pblk 0: failed and reported. */
@@ -45,17 +46,15 @@ static int read_block(struct htree *h, uint32_t lblk, uint8_t *buf, xw_blk *pblk
 	struct xw_map_run run = {0};
 	int rc = xw_map_lookup(h->d->img, h->ino, h->in, lblk, &run);
 
-	*pblk = 0;
 	if (!rc && !run.len)
 		rc = xw_fail(&h->d->diag, XW_ERR_CORRUPT,
 			     "directory inode %" PRIu32 ": block %" PRIu32 " is a hole", h->ino,
 			     lblk);
 	if (!rc)
 		rc = xw_image_meta(h->d->img, run.pblk, 0, buf, h->d->img->block_size);
+	*pblk = rc ? 0 : run.pblk;
 	if (rc)
 		dbg_complain_diag(h->d, rc);
-	else
-		*pblk = run.pblk;
 	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
@@ -86,9 +85,7 @@ static void hash_of(const struct htree *h, const struct xw_dirent *e, struct xw_
 	}
 	memcpy(name, e->name, e->name_len);
 	if (h->in->flags & XW_FL_CASEFOLD) {
-		/*
-		 * folding names beyond ASCII would need Unicode tables: they are hashed unchanged
-		 */
+		/* only ASCII is folded: other characters would need Unicode tables */
 		for (unsigned i = 0; i < e->name_len; i++)
 			name[i] = (char)tolower((unsigned char)name[i]);
 	}
@@ -169,7 +166,7 @@ static void begin_leaf(struct htree *h, uint32_t lblk, xw_blk pblk)
 	xw_json_array(j, "entries");
 }
 
-/* sum: its checksum; NULL: none. */
+/* sum: the checksum in the leaf; NULL: none. */
 static void end_leaf(struct htree *h, const uint8_t *sum, unsigned *col)
 {
 	if (!h->d->json) {
@@ -305,7 +302,7 @@ static void print_info(struct htree *h, const struct xw_dx_info *info)
 		info->unused_flags);
 }
 
-/* Can the node be followed? If not, that is reported with the finding. */
+/* Can the entries of the node be followed? If not, a finding reports the reason. */
 static bool is_usable(const struct xw_htree *it)
 {
 	return !(it->pending & (1u << XW_HTREE_READ | 1u << XW_HTREE_NO_NODE |
@@ -354,12 +351,12 @@ static int on_finding(struct htree *h, const struct xw_htree_item *f)
 				       ", limit %" PRIu64 ")",
 				       h->ino, f->found, f->wanted);
 		dbg_complain(h->d,
-			     "block %" PRIu32 ": no index node (count %" PRIu64 ", limit %" PRIu64
-			     ")",
+			     "block %" PRIu32 ": not an index node (count %" PRIu64
+			     ", limit %" PRIu64 ")",
 			     f->lblk, f->found, f->wanted);
 		break;
 	case XW_HTREE_NO_NODE:
-		dbg_complain(h->d, "block %" PRIu32 ": no index node", f->lblk);
+		dbg_complain(h->d, "block %" PRIu32 ": not an index node", f->lblk);
 		break;
 	case XW_HTREE_CSUM:
 		if (!h->d->how.no_csum)
@@ -378,7 +375,8 @@ static int on_finding(struct htree *h, const struct xw_htree_item *f)
 			dbg_complain(h->d, "block %" PRIu64 ": beyond the directory's end",
 				     f->found);
 		else
-			dbg_complain(h->d, "block %" PRIu32 ": named by the index twice", f->lblk);
+			dbg_complain(h->d, "block %" PRIu32 ": referenced twice by the index",
+				     f->lblk);
 		end_entry(h);
 		break;
 	default: /* visible in the output */
@@ -446,13 +444,10 @@ static int verb_htree(struct dbg *d, int argc, char **argv)
 
 /* ---- dx_hash ---- */
 
-static const char *const hash_names[] = {"legacy",          "half_md4",          "tea",
-					 "legacy_unsigned", "half_md4_unsigned", "tea_unsigned"};
-
 static int hash_version(const char *name, enum xw_dx_version *out)
 {
-	for (size_t i = 0; i < XW_ARRAY_SIZE(hash_names); i++) {
-		if (!strcmp(name, hash_names[i]) || (name[0] == (char)('0' + i) && !name[1])) {
+	for (size_t i = 0; i < XW_DX_SIPHASH; i++) {
+		if (!strcmp(name, field_hashes[i]) || (name[0] == (char)('0' + i) && !name[1])) {
 			*out = (enum xw_dx_version)i;
 			return 0;
 		}
@@ -468,10 +463,11 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 	const struct xw_super *sb = d->img ? &d->img->sb : NULL;
 	bool fold = false, verbose = false;
 	uint8_t uuid[16] = {0};
-	char *name, text[37];
+	auto_free char *name = NULL;
+	char text[37];
 	int key, rc;
 
-	/* what a directory of the image would use; without one, the hash of no seed */
+	/* by default, hash version and seed of the open image */
 	if (sb) {
 		version = xw_dx_version(sb, sb->def_hash_version);
 		memcpy(uuid, sb->hash_seed, sizeof(uuid));
@@ -485,7 +481,8 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 			break;
 		case 's':
 			if (uuid_parse(optarg, uuid))
-				return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is no UUID", optarg);
+				return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is not a UUID",
+					       optarg);
 			break;
 		case 'c':
 			fold = true;
@@ -507,29 +504,29 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 	for (char *c = name; fold && *c; c++)
 		*c = (char)tolower((unsigned char)*c);
 	rc = xw_dx_hash(version, seed, name, strlen(name), &hash);
-	free(name);
-	if (!rc && d->json) {
+	if (rc)
+		return rc;
+	if (d->json) {
 		xw_json_object(&d->js, NULL);
 		xw_json_str(&d->js, "name", argv[optind], strlen(argv[optind]));
 		xw_json_u64(&d->js, "hash", hash.major);
 		xw_json_u64(&d->js, "minor", hash.minor);
 		xw_json_end(&d->js, '}');
-	} else if (!rc) {
-		uuid_unparse_lower(uuid, text);
-		if (verbose)
-			fprintf(d->out, "Hash algorithm: %s\nHash seed: %s\n", hash_names[version],
-				text);
-		fprintf(d->out, "Hash of %s is 0x%0" PRIx32 " (minor 0x%0" PRIx32 ")\n",
-			argv[optind], hash.major, hash.minor);
+		return 0;
 	}
-	return rc;
+	uuid_unparse_lower(uuid, text);
+	if (verbose)
+		fprintf(d->out, "Hash algorithm: %s\nHash seed: %s\n", field_hashes[version], text);
+	fprintf(d->out, "Hash of %s is 0x%0" PRIx32 " (minor 0x%0" PRIx32 ")\n", argv[optind],
+		hash.major, hash.minor);
+	return 0;
 }
 
 static const struct dbg_verb verbs[] = {
 	{"htree_dump, htree", DBG_OPEN | DBG_PAGED, verb_htree, "DIR",
 	 "the hash tree of a directory"},
 	{"dx_hash, hash", 0, verb_dx_hash, "[-h HASH] [-s SEED] [-cv] NAME",
-	 "the hash of a name: legacy, half_md4, tea; of its casefolded form"},
+	 "the hash of a name: legacy, half_md4 or tea; -c: of the casefolded name"},
 	{"itree_dump, itree", DBG_OPEN | DBG_PAGED, dbg_verb_itree, "[--svg FILE] DIR",
 	 "the inode-ordered tree of a directory"},
 	{"itree_check", DBG_OPEN, dbg_verb_itree_check, "DIR",

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * init_filesys: an empty filesystem of revision 0 with blocks of 1 KiB, as the stock debugger makes
- * one: superblocks and descriptors, and behind them bitmaps that say so and inode tables of zeros.
- * There is no inode in it, not even a root directory: that is for other verbs, or a checker.
+ * init_filesys: creates an empty filesystem of revision 0 with blocks of 1 KiB, as the stock
+ * debugger does: superblocks, descriptors, bitmaps and zeroed inode tables. No inode is in use, not
+ * even that of a root directory.
  *
- * Unlike changes this is written at once, the superblock last; then the image is opened.
+ * The filesystem is written at once, outside of the session's commit, the superblock last. Then the
+ * image is opened.
  */
 #include "config.h"
 
@@ -52,7 +53,7 @@ static int plan(struct init *n, const char *blocks)
 	if (rc)
 		return rc;
 	xw_plan_super(&n->params, &n->geo, &n->sb);
-	/* fields that the stock debugger leaves */
+	/* fields that the stock debugger does not set */
 	n->sb.max_mnt_count = 0;
 	n->sb.overhead_blocks = 0;
 	n->sb.def_hash_version = 0;
@@ -112,8 +113,8 @@ static int put_all(struct init *n)
 	n->descs = calloc(geo->desc_blocks, geo->block_size);
 	if (!n->block || !n->descs)
 		return xw_fail_nomem(n->diag, "group descriptors");
-	/* an interrupted run leaves no filesystem */
 	rc = xw_dev_check_end(n->dev, geo->blocks * geo->block_size);
+	/* an interrupted run leaves no valid superblock */
 	if (!rc)
 		rc = xw_dev_zero(n->dev, 0, 2 * XW_SUPER_OFFSET);
 	if (!rc && n->dev->size < geo->blocks * geo->block_size)
@@ -163,7 +164,7 @@ static int verb_init(struct dbg *d, int argc, char **argv)
 
 static const struct dbg_verb verbs[] = {
 	{"init_filesys", 0, verb_init, "DEVICE BLOCKS",
-	 "an empty filesystem over what DEVICE holds, without any inode"},
+	 "create an empty filesystem without inodes; overwrites DEVICE"},
 };
 
 const struct dbg_family dbg_init_verbs = {"New filesystems", verbs, XW_ARRAY_SIZE(verbs)};

@@ -20,7 +20,7 @@
 #include "base/auto.h"
 #include "base/endian.h"
 
-/* Offsets of fields that the decoder joins with others. */
+/* Offsets of fields that the decoder combines with others. */
 enum {
 	AT_ATIME = 0x08,
 	AT_CTIME = 0x0C,
@@ -85,7 +85,7 @@ static void print_times(struct dbg *d, const char *prefix, const struct xw_inode
 		print_time(d, "crtime", raw, AT_CRTIME, AT_CRTIME_EXTRA, in->crtime.sec);
 	}
 	if (in->dtime && extra)
-		/* it has no extra field; that of ctime is shown with it */
+		/* dtime has no extra field: the stock debugger shows that of ctime */
 		fprintf(d->out, "%s dtime: 0x%08" PRIx32 ":(%08" PRIx32 ") -- %s\n", prefix,
 			in->dtime, peek32(raw + AT_CTIME_EXTRA), xw_show_when(in->dtime).s);
 	else if (in->dtime)
@@ -123,7 +123,7 @@ struct blocks {
 	struct dbg *d;
 	bool some; /* something was printed */
 	uint64_t total;
-	struct dbg_piece run; /* run of a block map, still growing; len 0: none */
+	struct dbg_piece run; /* pending run of a block map, to be merged; len 0: none */
 };
 
 static void print_run(struct blocks *b, const struct dbg_piece *p)
@@ -328,36 +328,30 @@ static int verb_stat(struct dbg *d, int argc, char **argv)
 
 static int verb_imap(struct dbg *d, int argc, char **argv)
 {
-	struct xw_group_desc gd;
-	uint64_t group, off;
+	struct dbg_record r;
 	xw_ino ino;
-	xw_blk blk;
 	int rc;
 
 	if (argc != 2)
 		return DBG_USAGE;
 	rc = dbg_inode_number(d, argv[1], &ino);
-	group = rc ? 0 : (ino - 1) / d->img->sb.inodes_per_group;
 	if (!rc)
-		rc = xw_image_group(d->img, group, &gd);
+		rc = dbg_find_record(d, ino, &r);
 	if (rc)
 		return rc;
-	off = (uint64_t)((ino - 1) % d->img->sb.inodes_per_group) * d->img->inode_size;
-	blk = gd.inode_table + off / d->img->block_size;
-	off %= d->img->block_size;
 	if (d->json) {
 		xw_json_object(&d->js, NULL);
 		xw_json_u64(&d->js, "inode", ino);
-		xw_json_u64(&d->js, "group", group);
-		xw_json_u64(&d->js, "block", blk);
-		xw_json_u64(&d->js, "offset_bytes", off);
+		xw_json_u64(&d->js, "group", r.group);
+		xw_json_u64(&d->js, "block", r.blk);
+		xw_json_u64(&d->js, "offset_bytes", r.off);
 		xw_json_end(&d->js, '}');
 		return 0;
 	}
 	fprintf(d->out,
 		"Inode %" PRIu32 " is part of block group %" PRIu64 "\n\tlocated at block %" PRIu64
-		", offset 0x%04" PRIx64 "\n",
-		ino, group, blk, off);
+		", offset 0x%04" PRIx32 "\n",
+		ino, r.group, r.blk, r.off);
 	return 0;
 }
 
@@ -366,18 +360,13 @@ static int verb_imap(struct dbg *d, int argc, char **argv)
 static int verb_inode_dump(struct dbg *d, int argc, char **argv)
 {
 	auto_free uint8_t *raw = NULL;
-	unsigned extra = d->img->inode_size;
+	enum { BLOCK = 1, EXTRA = 2, XATTRS = 4 };
+	unsigned extra = d->img->inode_size, what;
 	struct xw_inode in;
-	int what = 0, key, rc;
 	xw_ino ino;
+	int rc;
 
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "bex")) != -1) {
-		if (key == '?' || what)
-			return DBG_USAGE;
-		what = key;
-	}
-	if (optind + 1 != argc)
+	if (dbg_flags(argc, argv, "bex", &what) || what & (what - 1) || optind + 1 != argc)
 		return DBG_USAGE;
 	rc = dbg_inode(d, argv[optind], &ino, &in, &raw);
 	if (rc)
@@ -385,20 +374,20 @@ static int verb_inode_dump(struct dbg *d, int argc, char **argv)
 	if (extra > XW_INODE_BODY)
 		extra = XW_MIN(extra, XW_INODE_BODY + (unsigned)in.extra_isize);
 	switch (what) {
-	case 'b':
+	case BLOCK:
 		dbg_print_bytes(d, in.block, sizeof(in.block));
-		break;
-	case 'e':
+		return 0;
+	case EXTRA:
 		if (extra < d->img->inode_size)
 			dbg_print_bytes(d, raw + extra, d->img->inode_size - extra);
-		break;
-	case 'x':
+		return 0;
+	case XATTRS:
 		dbg_dump_xattr_inode(d, raw + extra, d->img->inode_size - extra);
-		break;
+		return 0;
 	default:
 		dbg_print_bytes(d, raw, d->img->inode_size);
+		return 0;
 	}
-	return 0;
 }
 
 static const struct dbg_verb verbs[] = {
@@ -406,7 +395,7 @@ static const struct dbg_verb verbs[] = {
 	 "an inode with its attributes and blocks"},
 	{"imap", DBG_OPEN, verb_imap, "FILE", "location of an inode's record"},
 	{"inode_dump, idump, id", DBG_OPEN, verb_inode_dump, "[-b|-e|-x] FILE",
-	 "the bytes of a record; of i_block; after the fields; as attributes"},
+	 "the bytes of a record; -b: of i_block, -e: after the fields, -x: as attributes"},
 };
 
 const struct dbg_family dbg_inode_verbs = {"Inodes", verbs, XW_ARRAY_SIZE(verbs)};

@@ -414,24 +414,20 @@ static int find_block(struct logdump *l, const char *text)
 
 static int find_inode(struct logdump *l, const char *spec)
 {
-	const struct xw_image *img = l->d->img;
-	struct xw_group_desc gd;
-	uint64_t group, off;
+	struct dbg_record r;
 	int rc = dbg_inode_number(l->d, spec, &l->ino);
 
-	group = rc ? 0 : (l->ino - 1) / img->sb.inodes_per_group;
 	if (!rc)
-		rc = xw_image_group(l->d->img, group, &gd);
+		rc = dbg_find_record(l->d, l->ino, &r);
 	if (rc)
 		return rc;
-	off = (uint64_t)((l->ino - 1) % img->sb.inodes_per_group) * img->inode_size;
 	l->by_inode = true;
-	l->inode_block = gd.inode_table + off / img->block_size;
-	l->inode_off = (uint32_t)(off % img->block_size);
+	l->inode_block = r.blk;
+	l->inode_off = r.off;
 	fprintf(l->out,
 		"Inode %" PRIu32 " is at group %" PRIu64 ", block %" PRIu64 ", offset %" PRIu32
 		"\n",
-		l->ino, group, l->inode_block, l->inode_off);
+		l->ino, r.group, l->inode_block, l->inode_off);
 	return 0;
 }
 

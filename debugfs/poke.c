@@ -43,35 +43,22 @@ int poke_write(struct dbg *d, uint64_t off, const void *buf, size_t len)
 
 /* ---- records ---- */
 
-static int record_place(struct dbg *d, xw_ino ino, uint64_t *off)
-{
-	const uint32_t per = d->img->sb.inodes_per_group;
-	const uint64_t in_table = (uint64_t)((ino - 1) % per) * d->img->inode_size;
-	struct xw_group_desc gd;
-	int rc = xw_image_group(d->img, (ino - 1) / per, &gd);
-
-	if (rc == XW_ERR_CHECKSUM) {
-		xw_diag_clear(&d->diag);
-		rc = 0;
-	}
-	if (!rc && !xw_image_has_blocks(d->img, gd.inode_table, in_table / d->img->block_size + 1))
-		rc = xw_fail(&d->diag, XW_ERR_CORRUPT,
-			     "inode %" PRIu32 ": its table is outside the filesystem", ino);
-	*off = gd.inode_table * d->img->block_size + in_table;
-	return rc;
-}
-
 int poke_inode_read(struct dbg *d, const char *spec, struct poke_inode *p)
 {
 	const uint32_t size = d->img->inode_size;
+	struct dbg_record r;
 	int rc;
 
 	*p = (struct poke_inode){0};
 	rc = dbg_inode_number(d, spec, &p->ino);
 	if (!rc)
-		rc = record_place(d, p->ino, &p->off);
+		rc = dbg_find_record(d, p->ino, &r);
 	if (rc)
 		return rc;
+	if (!xw_image_has_blocks(d->img, r.table, r.blk - r.table + 1))
+		return xw_fail(&d->diag, XW_ERR_CORRUPT,
+			       "inode %" PRIu32 ": its table is outside the filesystem", p->ino);
+	p->off = r.blk * d->img->block_size + r.off;
 	p->raw = malloc(size);
 	if (!p->raw)
 		return xw_fail_nomem(&d->diag, "inode");

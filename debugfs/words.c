@@ -123,6 +123,19 @@ int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out)
 	return rc;
 }
 
+int dbg_find_record(struct dbg *d, xw_ino ino, struct dbg_record *r)
+{
+	const uint32_t per = d->img->sb.inodes_per_group, bs = d->img->block_size;
+	const uint64_t at = (uint64_t)((ino - 1) % per) * d->img->inode_size;
+	struct xw_group_desc gd;
+	int rc = xw_image_group(d->img, (ino - 1) / per, &gd);
+
+	if (!rc)
+		*r = (struct dbg_record){(ino - 1) / per, gd.inode_table, gd.inode_table + at / bs,
+					 (uint32_t)(at % bs)};
+	return rc;
+}
+
 /* The image is opened without verifying checksums (session.c): it is done here. */
 static void check_csum(struct dbg *d, xw_ino ino, const struct xw_inode *in, uint8_t *record)
 {
