@@ -258,6 +258,8 @@ int dbg_flags(int argc, char **argv, const char *letters, unsigned *set);
 int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out);
 /* A block of the filesystem, not below first_data_block. */
 int dbg_block(struct dbg *d, const char *text, xw_blk *out);
+/* A logical block of a file, at most 32 bits. */
+int dbg_logical(struct dbg *d, const char *text, uint64_t *out);
 /* An optional word COUNT: default 1, must not be 0. */
 int dbg_count(struct dbg *d, int argc, char **argv, int i, uint64_t *out);
 

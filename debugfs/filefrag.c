@@ -5,7 +5,6 @@
 #include "print.h"
 #include "walk.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include "walk.h"
 #include "xattr.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

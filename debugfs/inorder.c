@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The entries of a directory in inode order, through its itree: a caller that reads the inode of
- * each entry then reads the inode tables sequentially instead of one table block per entry.
+ * Lists the entries of a directory in inode order, through its itree: a caller that reads the inode
+ * of each entry then reads the inode tables sequentially instead of one table block per entry.
  *
  * A tree is used only if it can be trusted to list the contents of the directory
  * (xw_itree_is_trusted). When a node is damaged, the rest is read from the directory's own blocks:
@@ -45,6 +45,7 @@ enum { PAST_DOTS = 1 };
 static int on_rest(void *arg, const struct dbg_entry *e)
 {
 	struct rest *r = arg;
+
 	if (r->dots && e->lblk)
 		return PAST_DOTS;
 	if (r->dots != e->dots || !e->e.ino || is_delivered(r, &e->e))
@@ -78,7 +79,7 @@ int dbg_walk_dir_in_order(struct dbg *d, xw_ino ino, const struct xw_inode *in, 
 			  dbg_entry_fn *fn, void *arg)
 {
 	struct rest r = {.dots = true, .fn = fn, .arg = arg};
-	/* shares the cache; checksums decide whether a tree is used */
+	/* a copy with the same cache that verifies checksums: only a valid tree is used */
 	struct xw_image strict = *d->img;
 	struct xw_itree_iter it;
 	int rc;
@@ -102,6 +103,6 @@ int dbg_walk_dir_in_order(struct dbg *d, xw_ino ino, const struct xw_inode *in, 
 		xw_diag_clear(&d->diag);
 	else
 		dbg_complain_diag(d, rc);
-	/* ".", not returned if the walk could not be started, sorts before everything. */
+	/* if nothing was returned yet, the whole directory is listed, "." and ".." included */
 	return dbg_walk_dir(d, ino, in, raw, false, r.any ? on_rest : fn, r.any ? (void *)&r : arg);
 }

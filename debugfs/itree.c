@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "itree.h"
+#include "base/auto.h"
 #include "cli/env.h"
 #include "dir/itree_image.h"
 #include "disk/itree.h"
@@ -20,9 +21,9 @@ struct itree {
 	xw_ino ino;
 	const struct xw_inode *in;
 	bool csum, any_names;
-	bool in_child; /* its entry was started, but no node */
-	struct dbg_itree_shape *shape; /* nodes go here instead of being printed; or NULL */
-	const char *name; /* of the directory, as given */
+	bool in_child; /* the entry of a child was begun, but not the node */
+	struct dbg_itree_shape *shape; /* collects the nodes of a drawing; NULL: print them */
+	const char *name; /* the directory as typed */
 	struct xw_walk_itree it;
 };
 
@@ -111,7 +112,7 @@ static void end_node(struct itree *t)
 	xw_json_end(&t->d->js, '}');
 }
 
-/* The entry for a child in its parent. */
+/* Begin the entry of a child in its parent. */
 static void begin_child(struct itree *t, const struct xw_walk_itree_item *child)
 {
 	struct xw_itree_idx e;
@@ -144,20 +145,17 @@ static void say_finding(struct itree *t, const struct xw_walk_itree_item *f)
 
 static int on_item(struct itree *t, const struct xw_walk_itree_item *item)
 {
-	if (t->shape) {
-		if (cli_interrupted())
-			return DBG_SAID;
+	if (item->kind == XW_WALK_ITREE_NODE && cli_interrupted())
+		return DBG_SAID;
+	if (t->shape)
 		return item->kind == XW_WALK_ITREE_NODE
 			       ? dbg_itree_shape_add(t->shape, item->blk, &item->h, item->block)
 			       : 0;
-	}
 	switch (item->kind) {
 	case XW_WALK_ITREE_CHILD:
 		begin_child(t, item);
 		break;
 	case XW_WALK_ITREE_NODE:
-		if (cli_interrupted())
-			return DBG_SAID;
 		t->in_child = false;
 		begin_node(t, &item->h, item->blk, item->root);
 		if (!item->level)
@@ -219,15 +217,13 @@ static int draw(void *arg, FILE *out)
 
 static int dump_svg(struct itree *t, xw_blk root, const char *path)
 {
-	struct dbg_itree_shape shape = {.cap = xw_itree_cap(t->d->img->block_size)};
+	auto_end(dbg_itree_shape_free) struct dbg_itree_shape shape = {
+		.cap = xw_itree_cap(t->d->img->block_size)};
 	int rc;
 
 	t->shape = &shape;
 	rc = dump(t, root);
-	if (!rc)
-		rc = dbg_draw(t->d, path, draw, t);
-	dbg_itree_shape_free(&shape);
-	return rc;
+	return rc ? rc : dbg_draw(t->d, path, draw, t);
 }
 
 int dbg_verb_itree(struct dbg *d, int argc, char **argv)
@@ -261,22 +257,22 @@ static int on_finding(void *arg, const struct xw_itree_finding *f)
 {
 	struct dbg *d = arg;
 
-	if (d->json) {
-		xw_json_object(&d->js, NULL);
-		xw_json_u64(&d->js, "rule", f->rule);
-		xw_json_u64(&d->js, "block", f->blk);
-		xw_json_u64(&d->js, "level", f->level);
-		xw_json_u64(&d->js, "entry", f->entry);
-		xw_json_str(&d->js, "what", f->what, strlen(f->what));
-		xw_json_u64(&d->js, "found", f->found);
-		xw_json_u64(&d->js, "wanted", f->wanted);
-		xw_json_end(&d->js, '}');
+	if (!d->json) {
+		fprintf(d->out,
+			"rule %u: block %" PRIu64 ", level %u, entry %u: %s (found %" PRIu64
+			", wanted %" PRIu64 ")\n",
+			f->rule, f->blk, f->level, f->entry, f->what, f->found, f->wanted);
 		return 0;
 	}
-	fprintf(d->out,
-		"rule %u: block %" PRIu64 ", level %u, entry %u: %s (found %" PRIu64
-		", wanted %" PRIu64 ")\n",
-		f->rule, f->blk, f->level, f->entry, f->what, f->found, f->wanted);
+	xw_json_object(&d->js, NULL);
+	xw_json_u64(&d->js, "rule", f->rule);
+	xw_json_u64(&d->js, "block", f->blk);
+	xw_json_u64(&d->js, "level", f->level);
+	xw_json_u64(&d->js, "entry", f->entry);
+	xw_json_str(&d->js, "what", f->what, strlen(f->what));
+	xw_json_u64(&d->js, "found", f->found);
+	xw_json_u64(&d->js, "wanted", f->wanted);
+	xw_json_end(&d->js, '}');
 	return 0;
 }
 
@@ -318,8 +314,8 @@ int dbg_verb_itree_check(struct dbg *d, int argc, char **argv)
 
 /* ---- feature itree ---- */
 
+/* The first finding, except for the missing feature, which is about to be set. */
 struct stale {
-	xw_ino ino;
 	unsigned rule;
 	const char *what; /* NULL: no finding */
 };
@@ -328,44 +324,35 @@ static int first_finding(void *arg, const struct xw_itree_finding *f)
 {
 	struct stale *s = arg;
 
-	/* the missing feature itself is about to be set */
 	if (f->rule != 1 && !s->what)
-		*s = (struct stale){f->dir, f->rule, f->what};
+		*s = (struct stale){f->rule, f->what};
 	return 0;
 }
 
-static int judge(struct dbg *d, xw_ino ino, struct stale *s)
+int dbg_check_itree_flags(struct dbg *d)
 {
-	struct xw_itree_result res;
-	int rc = xw_itree_check_inode(d->img, ino, first_finding, s, &res);
-
-	if (!rc && !s->what && !res.has_tree)
-		*s = (struct stale){ino, 1, "its index does not point to a tree"};
-	return rc;
-}
-
-int dbg_itrees_hold(struct dbg *d)
-{
-	struct xw_inode_scan scan;
+	auto_end(xw_inode_scan_end) struct xw_inode_scan scan = {0};
 	struct stale s = {0};
 	const uint8_t *raw;
 	xw_ino ino;
 	int rc = xw_inode_scan_begin(d->img, 0, d->img->groups, &scan);
 
-	while (!rc && !s.what && (rc = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
+	while (!rc && (rc = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
+		struct xw_itree_result res;
 		struct xw_inode in;
 
 		rc = 0;
-		if (!xw_inode_decode(raw, &d->img->sb, &in) && in.links &&
-		    (in.mode & XW_S_IFMT) == XW_S_IFDIR && in.flags & XW_FL_ITREE)
-			rc = judge(d, ino, &s);
+		if (xw_inode_decode(raw, &d->img->sb, &in) || !in.links ||
+		    (in.mode & XW_S_IFMT) != XW_S_IFDIR || !(in.flags & XW_FL_ITREE))
+			continue;
+		rc = xw_itree_check_inode(d->img, ino, first_finding, &s, &res);
+		if (!rc && !s.what && !res.has_tree)
+			s = (struct stale){1, "its index does not point to a tree"};
+		if (!rc && s.what)
+			return xw_fail(&d->diag, XW_ERR_STATE,
+				       "directory inode %" PRIu32
+				       ": the itree flag is stale (rule %u: %s)",
+				       ino, s.rule, s.what);
 	}
-	xw_inode_scan_end(&scan);
-	if (rc || !s.what)
-		return rc;
-	return xw_fail(&d->diag, XW_ERR_STATE,
-		       "directory inode %" PRIu32
-		       " is marked as one with an itree, which is not its own any more (rule %u: "
-		       "%s)",
-		       s.ino, s.rule, s.what);
+	return rc;
 }

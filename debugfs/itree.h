@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Interface of itree.c: verbs, in the table of htree.c; and a check used by `feature`. */
+/* Verbs about itrees, in the table of htree.c, and a check for the verb feature. */
 #ifndef XW_DEBUGFS_ITREE_H
 #define XW_DEBUGFS_ITREE_H
 
@@ -8,6 +8,6 @@
 int dbg_verb_itree(struct dbg *d, int argc, char **argv);
 int dbg_verb_itree_check(struct dbg *d, int argc, char **argv);
 /* Before the feature itree is set: XW_ERR_STATE if the flag of a directory is stale. */
-int dbg_itrees_hold(struct dbg *d);
+int dbg_check_itree_flags(struct dbg *d);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An itree as a drawing: the nodes of each level by how full they are, and where in the inode
- * tables a walk goes, in the tree's order and in that of hashes, which is readdir's.
+ * Draws an itree: how full the nodes of each level are, and which blocks of the inode tables a walk
+ * visits, in the order of the tree and in hash order, which is that of readdir.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 enum {
-	DOTS = 1500, /* of more names as many are drawn */
+	DOTS = 1500, /* maximum number of names drawn; more names are sampled */
 	FIELD = 260, /* in pixels */
 	LEVEL_GAP = 10,
 };
@@ -53,7 +53,7 @@ struct level {
 	unsigned level;
 };
 
-/* From full (0) to nearly empty. */
+/* The color of a node: 0 is full. */
 static unsigned step_of(uint64_t used, uint64_t cap)
 {
 	return (unsigned)((cap - XW_MIN(used, cap)) * CLI_DRAW_STEPS / XW_MAX(cap, 1));
@@ -95,7 +95,7 @@ static int level_begin(const struct dbg_itree_shape *s, unsigned level, struct l
 	return 0;
 }
 
-/* All levels from the root down; out NULL: how high they are. */
+/* Draw all levels from the root down, and add their height to *top; out NULL: only add it. */
 static int levels(const struct dbg_itree_shape *s, FILE *out, unsigned *top)
 {
 	int rc = 0;
@@ -146,7 +146,7 @@ static int locate(struct dbg *d, struct dbg_itree_shape *s)
 	return 0;
 }
 
-/* Reads of table blocks by one who keeps a single one in memory. */
+/* Reads of inode table blocks by a walk in the current order that caches one block. */
 static uint64_t reads(const struct dbg_itree_shape *s)
 {
 	uint64_t n = 0;

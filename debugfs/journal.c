@@ -2,8 +2,8 @@
 /*
  * logdump: the contents of a journal, block by block.
  *
- * The journal is shown as it is on disk, not after a replay in memory when the image was opened: so
- * the image is opened once more, without replay.
+ * The journal is shown as it is on disk. Opening the session's image may have replayed it in
+ * memory, so the image is opened once more, without replay.
  */
 #include "config.h"
 
@@ -35,10 +35,10 @@ struct logdump {
 	bool super; /* -S */
 	const char *journal; /* -f */
 	uint64_t max_trans; /* -n; 0: none */
-	bool by_block, by_inode; /* -b, -i: only what concerns these */
+	bool by_block, by_inode; /* -b, -i: search for this block, this inode */
 	xw_blk block;
 	xw_ino ino;
-	/* location of the searched inode and bitmap; 0: no search */
+	/* bitmap of `block`; location of the record of `ino`; 0: no search */
 	xw_blk block_bitmap, inode_block;
 	uint32_t inode_off;
 	/* state */
@@ -71,7 +71,7 @@ static void print_words(const struct logdump *l, const uint8_t *buf, size_t len)
 	}
 }
 
-/* The map in an old copy of an inode, as far as it is contained. */
+/* Print the part of a map that is inside an old copy of an inode. */
 static void print_map(const struct logdump *l, const struct xw_inode *in)
 {
 	static const char *const names[] = {"", "IND", "DIND", "TIND"};
@@ -109,8 +109,8 @@ static void print_inode(const struct logdump *l, const uint8_t *data)
 	print_map(l, &in);
 }
 
-/* Print a copy of block blk, stored in block `at` of the log. */
-static int dump_data(const struct logdump *l, const struct xw_jtag *tag, uint32_t at)
+/* Print the copy of a filesystem block that is in block `at` of the log. */
+static void dump_data(const struct logdump *l, const struct xw_jtag *tag, uint32_t at)
 {
 	const struct xw_super *sb = &l->d->img->sb;
 	uint8_t *data = l->buf + l->log->block_size;
@@ -121,17 +121,17 @@ static int dump_data(const struct logdump *l, const struct xw_jtag *tag, uint32_
 	int rc;
 
 	if (!wanted && !l->all)
-		return 0;
+		return;
 	fprintf(l->out, "  FS block %" PRIu64 " logged at ", tag->blk);
 	if (!l->all)
 		fprintf(l->out, "sequence %" PRIu32 ", ", l->sequence);
 	fprintf(l->out, "journal block %" PRIu32 " (flags 0x%" PRIx32 ")\n", at, tag->flags);
 	if (!wanted && !l->contents)
-		return 0;
+		return;
 	rc = xw_log_read(l->log, at, data);
 	if (rc) {
 		dbg_complain_diag(l->d, rc);
-		return 0;
+		return;
 	}
 	if (tag->flags & XW_JTAG_ESCAPED) {
 		static const uint8_t magic[] = {0xC0, 0x3B, 0x39, 0x98};
@@ -148,7 +148,6 @@ static int dump_data(const struct logdump *l, const struct xw_jtag *tag, uint32_
 		print_inode(l, data);
 	if (l->contents)
 		print_words(l, data, l->log->block_size);
-	return 0;
 }
 
 /* ---- blocks of the log ---- */
@@ -206,8 +205,8 @@ static const char *type_name(uint32_t type)
 }
 
 /*
- * Print the block at `at`; *next is the next one to examine. False: the log ends here. It ends at
- * blocks of another sequence, unless -O; at blocks that are not log blocks, unless -n.
+ * Print block `at` of the log; *next is the next block to examine. False: the log ends here, at a
+ * block without a header or, unless -O, of another sequence.
  */
 static bool dump_block(struct logdump *l, uint32_t at, uint32_t *next)
 {
@@ -284,13 +283,13 @@ static int dump_log(struct logdump *l)
 	return 0;
 }
 
-/* ---- which log ---- */
+/* ---- opening the journal ---- */
 
 /*
- * An external journal has a filesystem superblock before its own, and counts its blocks from there:
- * its own is shown before everything else, as in journals that are files.
+ * An external journal has a filesystem superblock before that of the journal. Replace *dev by an
+ * overlay that begins with the journal's superblock, as a journal in a file does.
  */
-static int show_flat(struct xw_dev **dev, struct xw_diag *diag)
+static int make_flat(struct xw_dev **dev, struct xw_diag *diag)
 {
 	uint8_t buf[XW_SUPER_SIZE], head[XW_JSB_SIZE];
 	struct xw_dev *overlay;
@@ -316,7 +315,7 @@ static int dump_opened(struct logdump *l)
 	const uint32_t bs = l->d->img->block_size;
 	auto_free uint8_t *buf = NULL;
 
-	/* the searched location is in blocks of the image */
+	/* the location searched for is in blocks of the image */
 	if (is_search(l) && l->log->block_size != bs)
 		return xw_fail(&l->d->diag, XW_ERR_UNSUPPORTED,
 			       "blocks of the journal have %" PRIu32 " bytes, of the image %" PRIu32
@@ -340,7 +339,7 @@ static int dump_file(struct logdump *l)
 
 	if (rc)
 		return rc;
-	rc = show_flat(&dev, &d->diag);
+	rc = make_flat(&dev, &d->diag);
 	if (!rc && dev->size >= sizeof(head) && !xw_dev_pread(dev, head, sizeof(head), 0) &&
 	    !xw_jsb_decode(head, &jsb))
 		bs = jsb.blocksize;
@@ -377,7 +376,7 @@ static int dump_image(struct logdump *l)
 	if (!d->edit) {
 		const struct xw_diag said = d->diag;
 
-		d->diag.log = NULL; /* messages of opening were printed before */
+		d->diag.log = NULL; /* the same messages as when the session opened the image */
 		rc = xw_recover_open(d->real, d->redo_file, d->how.offset,
 				     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, &d->diag, &dev, &info);
 		if (!rc)
@@ -473,10 +472,8 @@ static int log_options(struct logdump *l, int argc, char **argv, const char **bl
 
 static int run_logdump(struct logdump *l, const char *block, const char *inode)
 {
-	int rc = 0;
+	int rc = inode ? find_inode(l, inode) : 0;
 
-	if (inode)
-		rc = find_inode(l, inode);
 	if (!rc && block)
 		rc = find_block(l, block);
 	if (rc)
@@ -509,7 +506,7 @@ static int verb_logdump(struct dbg *d, int argc, char **argv)
 static const struct dbg_verb verbs[] = {
 	{"logdump", DBG_OPEN | DBG_PAGED, verb_logdump,
 	 "[-acOS] [-n COUNT] [-b BLOCK] [-i FILE] [-f JOURNAL] [OUTFILE]",
-	 "contents of the journal: all, about a block, about an inode"},
+	 "contents of the journal; -a: all, -b: copies of a block, -i: of an inode"},
 };
 
 const struct dbg_family dbg_journal_verbs = {"The journal", verbs, XW_ARRAY_SIZE(verbs)};

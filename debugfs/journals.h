@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the verbs that write and replay the journal share. */
+/* Shared by the verbs that write and replay the journal. */
 #ifndef XW_DEBUGFS_JOURNALS_H
 #define XW_DEBUGFS_JOURNALS_H
 
 #include "debugfs.h"
 
-/* Has the image a journal on another device? */
+/* Is the journal on another device? */
 bool dbg_journal_external(const struct xw_super *sb);
 /*
- * That device: the given one, else the one that this session opened last, else by its UUID. *out
- * is owned by the caller.
+ * The device of the external journal: `given`, or the one that this session opened last, or the one
+ * with the UUID in the superblock. *out is owned by the caller.
  */
 int dbg_journal_device(struct dbg *d, const char *given, char **out);
 /* The verb journal_run (replay_journal.c). */

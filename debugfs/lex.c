@@ -17,7 +17,7 @@ static bool is_blank(char c)
 }
 
 /* Copy one word from *in to *out, terminated; false: an unclosed quote. */
-static bool take_word(const char **in, char **out)
+static bool copy_word(const char **in, char **out)
 {
 	bool quoted = false;
 
@@ -51,7 +51,7 @@ int dbg_lex(const char *line, int *argc, char ***argv, char **words)
 		if (!*line)
 			return 0;
 		(*argv)[(*argc)++] = out;
-		if (!take_word(&line, &out))
+		if (!copy_word(&line, &out))
 			return -1;
 	}
 failed:

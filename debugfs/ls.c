@@ -6,7 +6,6 @@
 #include "read/dirs.h"
 #include "walk.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 /* ---- ls ---- */
 
+/* options -l, -d, -p, -r, -c */
 enum { LS_LONG = 0x1, LS_REMOVED = 0x2, LS_PARSABLE = 0x4, LS_RAW = 0x8, LS_CSUM = 0x10 };
 
 struct listing {
@@ -135,44 +135,26 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 	return 0;
 }
 
-static int ls_options(int argc, char **argv, unsigned *flags)
-{
-	static const char letters[] = "ldprc";
-	static const unsigned bits[] = {LS_LONG, LS_REMOVED, LS_PARSABLE, LS_RAW, LS_CSUM};
-	int key;
-
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, letters)) != -1) {
-		if (key == '?')
-			return DBG_USAGE;
-		*flags |= bits[strchr(letters, key) - letters];
-	}
-	return argc - optind > 1 ? DBG_USAGE : 0;
-}
-
 static int verb_ls(struct dbg *d, int argc, char **argv)
 {
 	struct listing l = {.d = d};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	xw_ino ino = d->cwd;
-	int rc = ls_options(argc, argv, &l.flags);
+	xw_ino ino;
+	int rc;
 
-	if (rc)
-		return rc;
+	if (dbg_flags(argc, argv, "ldprc", &l.flags) || argc - optind > 1)
+		return DBG_USAGE;
 	rc = dbg_directory(d, optind < argc ? argv[optind] : ".", &ino, &in, &raw);
 	if (rc)
 		return rc;
 	l.encrypted = in.flags & XW_FL_ENCRYPT;
-	if (d->json)
-		xw_json_array(&d->js, NULL);
+	dbg_list_begin(d);
 	if (l.flags & (LS_LONG | LS_PARSABLE) && !(l.flags & (LS_REMOVED | LS_CSUM)))
 		rc = dbg_walk_dir_in_order(d, ino, &in, raw, on_entry, &l);
 	else
 		rc = dbg_walk_dir(d, ino, &in, raw, l.flags & (LS_REMOVED | LS_CSUM), on_entry, &l);
-	if (d->json)
-		xw_json_end(&d->js, ']');
-	else
+	if (!dbg_list_end(d))
 		fputc('\n', d->out);
 	return rc;
 }
@@ -298,7 +280,8 @@ static int verb_dirsearch(struct dbg *d, int argc, char **argv)
 
 static const struct dbg_verb verbs[] = {
 	{"list_directory, ls", DBG_OPEN | DBG_PAGED, verb_ls, "[-l] [-c] [-d] [-p] [-r] [DIR]",
-	 "list a directory: long, with checksums, removed entries, parsable, raw names"},
+	 "list a directory; -l: long, -c: checksums, -d: removed entries, -p: parsable, -r: raw "
+	 "names"},
 	{"change_working_directory, cd", DBG_OPEN, verb_cd, "DIR", "change the current directory"},
 	{"change_root_directory, chroot", DBG_OPEN, verb_chroot, "DIR",
 	 "change the root directory of absolute paths"},

@@ -69,7 +69,7 @@ static void fold(const uint32_t *count, unsigned from, unsigned n, uint32_t *out
 	}
 }
 
-/* Our own text, that of Linux, or JSON: the same calls. */
+/* Begin a result in YAML, in the layout of Linux, or in JSON. */
 static struct yaml begin_result(const struct mb *m, bool kernel)
 {
 	struct yaml y = {.out = m->s->out, .js = m->s->json, .indent = kernel ? "\t" : "  "};
@@ -251,9 +251,9 @@ int mb_stats(struct mb *m, bool kernel)
 	struct xw_space_stats st;
 
 	xw_space_stats(m->space, &st);
-	yaml_map(&s.y, "mballoc", false);
+	yaml_map(&s.y, "mballoc", false); /* the name of the map in Linux */
 	xw_space_stats_report(&st, &to);
-	if (kernel) { /* there is no clock and no preallocation here */
+	if (kernel) { /* neither times nor preallocations are recorded */
 		yaml_u64(&s.y, "buddies_time_used", 0);
 		yaml_u64(&s.y, "preallocated", 0);
 		yaml_u64(&s.y, "discarded", 0);

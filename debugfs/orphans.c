@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The orphans of an image, as they are recorded: inodes that were deleted or truncated while open.
- * The superblock heads a list of them, linked by i_dtime; the orphan file has slots for more. What
- * is wrong with either is reported, and the rest is listed.
+ * Lists the orphans of an image: inodes that were deleted or truncated while open. The superblock
+ * is the head of a list linked by i_dtime; the orphan file has slots for more. Invalid entries of
+ * either are reported, and the rest is listed.
  */
 #include "config.h"
 
@@ -57,7 +57,7 @@ static int list(struct dbg *d)
 	return 0;
 }
 
-/* A block of the orphan file. True: it was as it should be. */
+/* List a block of the orphan file. False: it is damaged. */
 static bool file_block(struct dbg *d, uint32_t seed, xw_blk blk, uint8_t *buf)
 {
 	const uint32_t bs = d->img->block_size;

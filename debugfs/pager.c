@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pager is a shell behind a pipe, started when the output exceeds one screen. Short results,
- * and requests that fail before they print anything, do not use it.
+ * The pager is a shell that reads from a pipe. It is started when the output exceeds one screen:
+ * short results, and requests that fail before they print anything, do not use it.
  *
- * A pager that cannot be operated any more is not waited for: if the terminal disappears, or the
- * tool is terminated, writing and waiting end and the pager is killed, too. A descriptor held only
- * by the pager shows when it has ended, so that both conditions can be polled.
+ * If the terminal disappears or the tool is terminated, writing to the pager and waiting for it
+ * end, and it is killed. The pager inherits the write end of a second pipe, whose hang-up shows
+ * that it has ended, so that poll() can wait for both.
  */
 #include "config.h"
 
@@ -30,15 +30,15 @@ enum { GRACE_MS = 1000 };
 struct pager {
 	FILE *term;
 	const char *command;
-	char *kept; /* not printed yet */
+	char *kept; /* buffered text */
 	size_t n, cap;
 	unsigned rows, columns; /* size of the terminal */
 	unsigned row, column; /* end of the kept text */
 	pid_t pid; /* 0: not started */
 	int pipe; /* its standard input */
-	int alive; /* hung up when the pager has ended */
-	bool failed; /* it could not be started */
-	bool left;
+	int alive; /* read end of the pipe that hangs up when the pager has ended */
+	bool failed; /* the pager could not be started */
+	bool left; /* the user has quit the pager */
 };
 
 static void measure(struct pager *p)
@@ -51,7 +51,7 @@ static void measure(struct pager *p)
 	p->columns = size.ws_col;
 }
 
-/* Would the kept text plus this one leave no row for the prompt? */
+/* Do the buffered text and this one fill the screen, so that no row is left for the prompt? */
 static bool is_long(struct pager *p, const char *text, size_t len)
 {
 	for (size_t i = 0; i < len && p->row < p->rows; i++) {
@@ -119,8 +119,8 @@ static bool start(struct pager *p)
 }
 
 /*
- * Wait for the descriptor. False: the tool is being terminated; losing the terminal is treated in
- * the same way, as a shell would send a signal in that case.
+ * Wait for the descriptor. False: the tool is being terminated, or the terminal was lost, for which
+ * a shell would send SIGHUP.
  */
 static bool wait_for(const struct pager *p, int fd, short what)
 {
@@ -170,8 +170,8 @@ static bool put(struct pager *p, const char *text, size_t len)
 	return true;
 }
 
-/* Print the kept text, to the pager or the terminal. */
-static bool release(struct pager *p)
+/* Write the buffered text to the pager or the terminal. */
+static bool flush(struct pager *p)
 {
 	bool ok = true;
 
@@ -210,7 +210,7 @@ static ssize_t on_write(void *cookie, const char *text, size_t len)
 			return (ssize_t)len;
 		p->failed = !start(p);
 	}
-	return release(p) ? (ssize_t)len : 0;
+	return flush(p) ? (ssize_t)len : 0;
 }
 
 FILE *dbg_pager_open(FILE *term, struct pager **out)
@@ -246,7 +246,7 @@ void dbg_pager_flush(struct pager *p, FILE *stream)
 {
 	fflush(stream);
 	if (!p->pid)
-		(void)release(p);
+		(void)flush(p);
 }
 
 bool dbg_pager_left(const struct pager *p)
@@ -257,7 +257,7 @@ bool dbg_pager_left(const struct pager *p)
 void dbg_pager_close(struct pager *p, FILE *stream)
 {
 	fclose(stream);
-	(void)release(p);
+	(void)flush(p);
 	if (p->pid) {
 		/* interrupts are handled by the pager from here on */
 		void (*const before)(int) = signal(SIGINT, SIG_IGN);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "cli/term.h"
 #include "session/edit.h"
 #include "read/map.h"
@@ -43,6 +44,11 @@ int poke_write(struct dbg *d, uint64_t off, const void *buf, size_t len)
 
 /* ---- records ---- */
 
+void poke_inode_free(struct poke_inode *p)
+{
+	free(p->raw);
+}
+
 int poke_inode_read(struct dbg *d, const char *spec, struct poke_inode *p)
 {
 	const uint32_t size = d->img->inode_size;
@@ -68,27 +74,27 @@ int poke_inode_read(struct dbg *d, const char *spec, struct poke_inode *p)
 }
 
 /*
- * Does the record name other blocks than before, or is its map another one? A record without any
- * block, as of clri, names none.
+ * Does the record refer to other blocks than the record on disk? A cleared record, as written by
+ * clri, refers to none.
  */
-static bool names_others(struct dbg *d, const struct poke_inode *p)
+static bool changes_blocks(struct dbg *d, const struct poke_inode *p)
 {
-	static const uint8_t none[XW_INODE_BODY];
+	/* i_flags, i_block, i_file_acl_lo, i_file_acl_high */
 	static const struct {
 		unsigned at, len;
 		bool block;
-	} names[] = {
+	} fields[] = {
 		{0x20, 4, false}, {XW_INODE_IBLOCK, 60, true}, {0x68, 4, true}, {0x76, 2, true}};
 	bool differs = false, any = false;
 	uint8_t was[XW_INODE_BODY];
 
 	if (poke_read(d, p->off, was, sizeof(was)))
 		return true;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++) {
-		const uint8_t *is = p->raw + names[i].at;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
+		const uint8_t *now = p->raw + fields[i].at;
 
-		differs |= memcmp(was + names[i].at, is, names[i].len) != 0;
-		any |= names[i].block && memcmp(is, none, names[i].len) != 0;
+		differs |= memcmp(was + fields[i].at, now, fields[i].len) != 0;
+		any |= fields[i].block && !xw_all_zero(now, fields[i].len);
 	}
 	return differs && any;
 }
@@ -97,40 +103,35 @@ int poke_inode_write(struct dbg *d, struct poke_inode *p)
 {
 	if (p->csum_ok)
 		xw_inode_set_csum(p->raw, &d->img->sb, d->img->csum_seed, p->ino);
-	if (names_others(d, p))
+	if (changes_blocks(d, p))
 		xw_edit_doubt(d->edit);
 	return put(d, p->off, p->raw, d->img->inode_size);
 }
 
-/* Clears the classic part; extra fields and attributes are kept. */
+/* Clears the first 128 bytes; extra fields and attributes are kept. */
 static int verb_clri(struct dbg *d, int argc, char **argv)
 {
-	struct poke_inode p = {0};
+	auto_end(poke_inode_free) struct poke_inode p = {0};
 	int rc = argc == 2 ? poke_inode_read(d, argv[1], &p) : DBG_USAGE;
 
-	if (!rc) {
-		memset(p.raw, 0, XW_INODE_BODY);
-		rc = poke_inode_write(d, &p);
-	}
-	free(p.raw);
-	return rc;
+	if (rc)
+		return rc;
+	memset(p.raw, 0, XW_INODE_BODY);
+	return poke_inode_write(d, &p);
 }
 
 static int verb_copy_inode(struct dbg *d, int argc, char **argv)
 {
-	struct poke_inode from = {0}, to = {0};
+	auto_end(poke_inode_free) struct poke_inode from = {0}, to = {0};
 	int rc = argc == 3 ? poke_inode_read(d, argv[1], &from) : DBG_USAGE;
 
 	if (!rc)
 		rc = poke_inode_read(d, argv[2], &to);
-	if (!rc) {
-		to.csum_ok = from.csum_ok;
-		memcpy(to.raw, from.raw, d->img->inode_size);
-		rc = poke_inode_write(d, &to);
-	}
-	free(from.raw);
-	free(to.raw);
-	return rc;
+	if (rc)
+		return rc;
+	to.csum_ok = from.csum_ok;
+	memcpy(to.raw, from.raw, d->img->inode_size);
+	return poke_inode_write(d, &to);
 }
 
 int poke_map_block(struct dbg *d, xw_ino ino, xw_lblk lblk, xw_blk *pblk)
@@ -139,7 +140,7 @@ int poke_map_block(struct dbg *d, xw_ino ino, xw_lblk lblk, xw_blk *pblk)
 	struct xw_inode in;
 	int rc = *pblk ? dbg_read_inode(d, ino, &in, NULL) : 0;
 
-	/* converting inline data to a map is more than setting an entry */
+	/* inline data would have to be converted to blocks first */
 	if (!rc && *pblk && in.flags & XW_FL_INLINE_DATA)
 		rc = xw_fail(&d->diag, XW_ERR_INPUT,
 			     "inode %" PRIu32 ": its contents are inline: it has no map", ino);
@@ -161,17 +162,16 @@ int dbg_change_bmap(struct dbg *d, char **argv)
 		return xw_fail(&d->diag, XW_ERR_STATE, "%s", dbg_read_only(d));
 	rc = dbg_inode_number(d, argv[1 + alloc], &ino);
 	if (!rc)
-		rc = dbg_number(d, argv[2 + alloc], "logical block", &lblk);
+		rc = dbg_logical(d, argv[2 + alloc], &lblk);
 	if (!rc && !alloc)
 		rc = dbg_block(d, argv[3], &pblk);
-	if (!rc && lblk > UINT32_MAX)
-		rc = xw_fail(&d->diag, XW_ERR_USAGE, "logical block %" PRIu64 ": too large", lblk);
 	if (!rc)
 		rc = poke_map_block(d, ino, (xw_lblk)lblk, &pblk);
-	d->dirty |= !rc;
-	if (!rc)
-		fprintf(d->out, "%" PRIu64 "\n", pblk);
-	return rc;
+	if (rc)
+		return rc;
+	d->dirty = true;
+	fprintf(d->out, "%" PRIu64 "\n", pblk);
+	return 0;
 }
 
 /* ---- bits ---- */
@@ -325,7 +325,8 @@ static int zap_check(struct dbg *d, struct zap *z)
 			       "%" PRIu64 " bytes from %" PRIu64 " on: a block has %u", z->len,
 			       z->off, bs);
 	if (z->pattern > 255)
-		return xw_fail(&d->diag, XW_ERR_USAGE, "pattern %" PRIu64 ": no byte", z->pattern);
+		return xw_fail(&d->diag, XW_ERR_USAGE, "pattern %" PRIu64 ": not a byte",
+			       z->pattern);
 	if (z->bit >= 8ull * bs)
 		return xw_fail(&d->diag, XW_ERR_USAGE, "bit %" PRIu64 ": a block has %u", z->bit,
 			       8 * bs);
@@ -346,17 +347,16 @@ static int zap_where(struct dbg *d, const struct zap *z, const char *text, xw_bl
 			rc = dbg_block(d, text, blk); /* reports the reason */
 		return rc;
 	}
-	rc = dbg_number(d, text, "logical block", &lblk);
-	if (!rc && lblk > UINT32_MAX)
-		rc = xw_fail(&d->diag, XW_ERR_USAGE, "logical block %s: too large", text);
+	rc = dbg_logical(d, text, &lblk);
 	if (!rc)
 		rc = dbg_inode(d, z->file, &ino, &in, NULL);
 	if (!rc)
 		rc = xw_map_lookup(d->img, ino, &in, (xw_lblk)lblk, &run);
-	if (!rc && !run.pblk)
-		rc = xw_fail(&d->diag, XW_ERR_NOTFOUND, "%s has no block %s", z->file, text);
-	*blk = rc ? 0 : run.pblk;
-	return rc;
+	if (rc)
+		return rc;
+	*blk = run.pblk;
+	return run.pblk ? 0
+			: xw_fail(&d->diag, XW_ERR_NOTFOUND, "%s has no block %s", z->file, text);
 }
 
 static int verb_zap(struct dbg *d, int argc, char **argv)

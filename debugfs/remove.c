@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rm: names, patterns and whole directories, all operands of a request in one step. The library
- * (edit/remove.c) gets all names of a directory together, since removing them one by one would
- * read many times as much.
+ * rm: removes names, patterns and directories, all operands of a request in one step. All names of
+ * a directory are passed to edit/remove.c together, since removing them one by one would read the
+ * directory each time.
  */
 #include "config.h"
 
@@ -11,7 +11,6 @@
 #include "edit/edit.h"
 
 #include <fnmatch.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,33 +29,28 @@ struct removal {
 
 static int add(struct removal *r, xw_ino dir, const char *name, size_t len)
 {
-	const struct victim v = {dir, strndup(name, len)};
+	auto_free char *copy = strndup(name, len);
 
-	if (v.name && len > XW_NAME_MAX) {
-		free(v.name);
+	if (len > XW_NAME_MAX)
 		return xw_fail(&r->d->diag, XW_ERR_NOTFOUND, "a name of more than %d bytes",
 			       XW_NAME_MAX);
-	}
-	if (v.name && !xw_vec_push(&r->v, v))
-		return 0;
-	free(v.name);
-	return xw_fail_nomem(&r->d->diag, "names");
+	if (!copy || xw_vec_push(&r->v, ((struct victim){dir, copy})))
+		return xw_fail_nomem(&r->d->diag, "names");
+	copy = NULL;
+	return 0;
 }
 
-/*
- * All names in the directory that match the pattern; those that start with a dot only if it does.
- */
+/* Add all names that match the pattern; names with a leading dot only if the pattern has one. */
 static int add_matching(struct removal *r, const struct dbg_place *p)
 {
 	struct xw_image *img = r->d->img;
-	auto_free uint8_t *raw = NULL;
+	auto_free uint8_t *raw = malloc(img->inode_size);
 	char name[XW_NAME_MAX + 1];
 	struct xw_dir_iter it;
 	struct xw_dirent e;
 	struct xw_inode in;
-	int more, rc;
+	int rc;
 
-	raw = malloc(img->inode_size);
 	if (!raw)
 		return xw_fail_nomem(&r->d->diag, "inode");
 	rc = dbg_read_inode(r->d, p->dir, &in, raw);
@@ -64,11 +58,8 @@ static int add_matching(struct removal *r, const struct dbg_place *p)
 		rc = xw_dir_begin(img, p->dir, &in, raw, &it);
 	if (rc)
 		return rc;
-	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0) {
-		if (more < 0) {
-			rc = more;
-			break;
-		}
+	while (!rc && (rc = xw_dir_next(&it, &e, NULL)) == 1) {
+		rc = 0;
 		memcpy(name, e.name, e.name_len);
 		name[e.name_len] = '\0';
 		if (strcmp(name, ".") && strcmp(name, "..") &&
@@ -139,7 +130,7 @@ static int by_place(const void *x, const void *y)
 	return strcmp(a->name, b->name);
 }
 
-/* By directory, without duplicates. */
+/* Sort by directory, and drop duplicates. */
 static void sort(struct removal *r)
 {
 	size_t n = 0;
@@ -192,18 +183,15 @@ static int remove_all(struct removal *r)
 
 static int verb_rm(struct dbg *d, int argc, char **argv)
 {
+	enum { RECURSIVE = 1 | 2, FORCE = 4 };
 	struct removal r = {.d = d};
-	int key, rc = 0;
+	unsigned flags;
+	int rc = 0;
 
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "rRf")) != -1) {
-		if (key != 'r' && key != 'R' && key != 'f')
-			return DBG_USAGE;
-		r.force |= key == 'f';
-		r.recursive |= key != 'f';
-	}
-	if (optind == argc)
+	if (dbg_flags(argc, argv, "rRf", &flags) || optind == argc)
 		return DBG_USAGE;
+	r.recursive = flags & RECURSIVE;
+	r.force = flags & FORCE;
 	for (int i = optind; i < argc && !rc; i++)
 		rc = add_path(&r, argv[i]);
 	sort(&r);

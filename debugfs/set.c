@@ -298,7 +298,7 @@ static int verb_feature(struct dbg *d, int argc, char **argv)
 	if (!rc && argc > 1) {
 		(void)xw_super_decode(buf, &sb);
 		if (sb.feature_ro_compat & ~d->img->sb.feature_ro_compat & XW_RO_ITREE)
-			rc = dbg_itrees_hold(d);
+			rc = dbg_check_itree_flags(d);
 	}
 	if (!rc && argc > 1) {
 		rc = write_super(d, buf);

@@ -69,6 +69,15 @@ int dbg_block(struct dbg *d, const char *text, xw_blk *out)
 	return 0;
 }
 
+int dbg_logical(struct dbg *d, const char *text, uint64_t *out)
+{
+	int rc = dbg_number(d, text, "logical block", out);
+
+	if (!rc && *out > UINT32_MAX)
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "logical block %s: too large", text);
+	return rc;
+}
+
 int dbg_count(struct dbg *d, int argc, char **argv, int i, uint64_t *out)
 {
 	int rc;

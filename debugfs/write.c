@@ -82,7 +82,7 @@ struct host_file {
 	off_t size; /* its size */
 };
 
-/* An interrupt ends it between two pieces even if no read blocks. */
+/* Checks for interrupts between reads, since a read of a file may never block. */
 static int read_host(void *arg, void *buf, size_t len, size_t *got)
 {
 	const struct host_file *f = arg;
@@ -102,7 +102,7 @@ static int read_host(void *arg, void *buf, size_t len, size_t *got)
 	return 0;
 }
 
-/* If the host does not report holes, and after the last byte, there is none. */
+/* Returns 0 at the end of the file, and if the host does not report holes. */
 static uint64_t skip_hole(void *arg, uint64_t unit)
 {
 	const struct host_file *f = arg;
@@ -139,10 +139,7 @@ static int verb_write(struct dbg *d, int argc, char **argv)
 		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: is a directory", argv[1]);
 	f.sparse = S_ISREG(st.st_mode);
 	f.size = st.st_size;
-	/*
-	 * some devices never end: their zeros take space, so that the copy ends when the image is
-	 * full
-	 */
+	/* some devices never end: their zeros are allocated, so that the copy ends with ENOSPC */
 	new.whole = S_ISCHR(st.st_mode);
 	new.mode = (uint16_t)(XW_S_IFREG | (st.st_mode & 07777));
 	rc = make(d, argv[2], &new, &ino);
@@ -274,7 +271,7 @@ static int verb_rmdir(struct dbg *d, int argc, char **argv)
 
 /* ---- one inode ---- */
 
-/* A verb with an inode as its only operand, and a function for it. */
+/* Run fn on the inode that is the verb's only operand. */
 static int with_inode(struct dbg *d, int argc, char **argv, int (*fn)(struct xw_update *, xw_ino))
 {
 	struct xw_update *u;
@@ -332,19 +329,7 @@ static int verb_undel(struct dbg *d, int argc, char **argv)
 
 /* ---- maps ---- */
 
-static int logical(struct dbg *d, const char *text, uint64_t *out)
-{
-	int rc = dbg_number(d, text, "logical block", out);
-
-	if (!rc && *out > UINT32_MAX)
-		rc = xw_fail(&d->diag, XW_ERR_USAGE, "logical block %s: too large", text);
-	return rc;
-}
-
-/*
- * Allocation below the contents is supported for regular files only: blocks of other types have a
- * structure.
- */
+/* Blocks are allocated and freed in regular files only: those of other types have a structure. */
 static int has_contents(struct dbg *d, const char *file, xw_ino *ino)
 {
 	struct xw_inode in;
@@ -370,9 +355,9 @@ static int range(struct dbg *d, int argc, char **argv, xw_ino *ino, uint64_t lbl
 	lblk[1] = UINT32_MAX;
 	rc = has_contents(d, argv[1], ino);
 	if (!rc)
-		rc = logical(d, argv[2], &lblk[0]);
+		rc = dbg_logical(d, argv[2], &lblk[0]);
 	if (!rc && argc > 3)
-		rc = logical(d, argv[3], &lblk[1]);
+		rc = dbg_logical(d, argv[3], &lblk[1]);
 	if (!rc && lblk[1] < lblk[0])
 		rc = xw_fail(&d->diag, XW_ERR_USAGE, "%s .. %s: end before start", argv[2],
 			     argv[3]);
