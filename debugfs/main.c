@@ -42,8 +42,8 @@ static void run_requests(struct dbg *d, const struct debugfs_args *args)
 }
 
 /*
- * Under the name of the stock debugger requests may fail, since its scripts rely on that; an
- * unknown verb and changes that were not committed fail the run all the same.
+ * Under the name of the stock debugger a failed request does not fail the run, since scripts rely
+ * on that. An unknown verb and changes that could not be committed always do.
  */
 static bool has_failed(const struct dbg *d, const struct debugfs_args *args)
 {

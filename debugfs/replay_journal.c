@@ -2,15 +2,16 @@
 /*
  * journal_run: replay the journal.
  *
- * One inside the image is part of the session's commit. An external one cannot be: the image must
- * have its blocks before its log is empty, and must ask for recovery until then, so that the kernel
- * and e2fsck finish what is interrupted. So the session's changes are committed with the blocks:
+ * The replay of an internal journal is part of the session's commit. That of an external journal
+ * cannot be: its blocks must be in the image before its log is emptied, and until then the image
+ * must have RECOVER set, so that the kernel and e2fsck finish an interrupted replay. The session's
+ * changes are committed with the blocks, in these steps:
  *
  *	RECOVER set, log in use    -> blocks in place     dbg_close
  *	the same                   -> log empty           xw_replay_finish
  *	RECOVER set, log empty     -> RECOVER clear       clear_recover
  *
- * and the image is open again as it was.
+ * Then the image is opened again, with the session's settings.
  */
 #include "config.h"
 
@@ -45,13 +46,25 @@ int dbg_journal_device(struct dbg *d, const char *given, char **out)
 	if (given)
 		return xw_fail_nomem(&d->diag, "name of the journal");
 	return xw_fail(&d->diag, XW_ERR_NOTFOUND,
-		       "the journal is external, and no device has its UUID, %s: -f names it",
+		       "the journal is external, and no device has its UUID, %s; give -f DEVICE",
 		       uuid.s);
 }
 
 static void say(struct dbg *d, uint32_t transactions, uint64_t blocks)
 {
 	fprintf(d->out, "%" PRIu32 " transactions, %" PRIu64 " blocks\n", transactions, blocks);
+}
+
+/* Write to the edit's device without an update; all or nothing. */
+static int write_apart(struct dbg *d, int (*fn)(void *arg, struct xw_dev *dev), void *arg)
+{
+	int rc;
+
+	xw_edit_doubt(d->edit);
+	rc = xw_step_apart(&d->steps, d->img->block_size, fn, arg);
+	d->spoiled |= d->steps.torn;
+	dbg_wrote(d);
+	return rc;
 }
 
 /* ---- inside the image ---- */
@@ -74,12 +87,8 @@ static int replay_inside(void *arg, struct xw_dev *dev)
 static int run_inside(struct dbg *d)
 {
 	struct inside r = {.d = d};
-	int rc;
+	int rc = write_apart(d, replay_inside, &r);
 
-	xw_edit_doubt(d->edit);
-	rc = xw_step_apart(&d->steps, d->img->block_size, replay_inside, &r);
-	d->spoiled |= d->steps.torn;
-	dbg_wrote(d);
 	if (!rc && r.info.needed)
 		say(d, r.info.transactions, r.info.blocks);
 	return rc;
@@ -101,7 +110,7 @@ static int replay_outside(void *arg, struct xw_dev *dev)
 	return rc ? rc : xw_journal_set_recover(dev, true, false, &r->d->diag);
 }
 
-/* What a session is besides its image. */
+/* Settings of a session that are kept while its image is closed and opened again. */
 struct kept {
 	struct dbg_how how;
 	char *real, *path, *undo, *journal; /* owned */
@@ -139,7 +148,7 @@ static int open_again(struct dbg *d, struct kept *k, bool replay)
 
 	how.no_replay |= !replay;
 	if (!replay)
-		d->diag.log = NULL; /* it would say that the journal is not replayed */
+		d->diag.log = NULL; /* hide the warning that the journal is not replayed */
 	rc = dbg_open(d, k->real, &how);
 	d->diag.log = log;
 	if (rc)
@@ -157,7 +166,7 @@ static int open_again(struct dbg *d, struct kept *k, bool replay)
 
 static int clear_recover(struct dbg *d, struct kept *k)
 {
-	struct kept again;
+	auto_end(forget) struct kept again = {.real = NULL};
 	int rc = open_again(d, k, false);
 
 	if (rc)
@@ -166,48 +175,37 @@ static int clear_recover(struct dbg *d, struct kept *k)
 	d->dirty = true;
 	if (!rc)
 		rc = keep(d, d->journal, &again);
-	else
-		again = (struct kept){.real = NULL};
 	if (!rc)
 		rc = dbg_close(d, true);
-	if (!rc)
-		rc = open_again(d, &again, true);
-	forget(&again);
-	return rc;
+	return rc ? rc : open_again(d, &again, true);
 }
 
 static int run_outside(struct dbg *d, struct outside *r, const char *device)
 {
-	struct kept k;
+	auto_end(forget) struct kept k = {.real = NULL};
 	int rc;
 
 	if (!(d->img->sb.feature_incompat & XW_INCOMPAT_RECOVER))
 		return 0;
 	rc = xw_replay_plan(r->log, 0, d->img->sb.blocks_count, &r->plan);
+	if (!rc)
+		rc = keep(d, device, &k);
+	if (!rc)
+		rc = write_apart(d, replay_outside, r);
 	if (rc)
 		return rc;
-	rc = keep(d, device, &k);
-	if (!rc) {
-		xw_edit_doubt(d->edit);
-		rc = xw_step_apart(&d->steps, d->img->block_size, replay_outside, r);
-		d->spoiled |= d->steps.torn;
-		dbg_wrote(d);
-	}
-	if (!rc) {
-		d->dirty = true;
-		rc = dbg_close(d, true);
-	}
-	if (!rc) {
-		r->log->jsb.err = 0;
-		rc = xw_replay_finish(r->log, &r->plan);
-	}
+	d->dirty = true;
+	rc = dbg_close(d, true);
+	if (rc)
+		return rc;
+	r->log->jsb.err = 0;
+	rc = xw_replay_finish(r->log, &r->plan);
 	if (!rc)
 		rc = xw_dev_flush(r->log->dev);
 	if (!rc)
 		rc = clear_recover(d, &k);
 	if (!rc)
 		say(d, r->plan.transactions, r->plan.blocks.n);
-	forget(&k);
 	return rc;
 }
 

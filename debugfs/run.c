@@ -20,7 +20,7 @@
 
 struct output {
 	FILE *before;
-	char *text; /* with --json: the text printed by a verb without a structured result */
+	char *text; /* with --json: text that the verb printed */
 	size_t len;
 };
 
@@ -62,14 +62,14 @@ static void print_json(struct dbg *d, const char *line, bool ok, const struct ou
 	if (!text || (has_result && !xw_json_text(&d->js)))
 		dbg_complain(d, "out of memory");
 	else if (has_result)
-		/* the result is a value of its own: inserted before the closing brace */
+		/* js holds a complete value: insert it before the closing brace */
 		fprintf(d->out, "%.*s, \"result\": %s}\n", (int)j.len - 1, text, d->js.buf);
 	else
 		fprintf(d->out, "%s\n", text);
 	xw_json_free(&j);
 }
 
-/* The result of the verb; a verb whose reader has quit counts as done. */
+/* Restore d->out. Returns the result of the verb, or 0 if only a pager that was quit failed it. */
 static int end_output(struct dbg *d, struct output *o, int rc)
 {
 	if (d->pager) {
@@ -108,10 +108,7 @@ const struct dbg_verb *dbg_find_verb(const struct dbg *d, const char *name)
 	return NULL;
 }
 
-/*
- * Does the request only ask for information about a writing verb: its fields with -l, its usage
- * without words?
- */
+/* Is it a writing verb's list of fields (-l), or a verb without its operands, for the usage? */
 static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
 {
 	if (v->flags & DBG_LISTS && argc == 2)
@@ -130,7 +127,7 @@ static bool may_run(struct dbg *d, const struct dbg_verb *v, int argc, char **ar
 	else if (v->flags & DBG_WRITE && d->spoiled)
 		dbg_complain(d, "not done: an earlier change failed halfway");
 	else if (v->flags & DBG_BYTES && d->json)
-		dbg_complain(d, "prints bytes as they are, which JSON cannot hold");
+		dbg_complain(d, "prints raw bytes, which --json does not support");
 	else
 		return true;
 	return false;
@@ -176,9 +173,8 @@ static int run_verb(struct dbg *d, int argc, char **argv, struct output *o)
 	}
 	d->verb = argv[0];
 	rc = may_run(d, v, argc, argv) ? begin_output(d, v, o) : DBG_SAID;
-	if (!rc) {
+	if (!rc)
 		rc = end_output(d, o, v->run(d, argc, argv));
-	}
 	conclude(d, v, rc);
 	d->verb = NULL;
 	return rc;

@@ -8,7 +8,6 @@
 #include "show/show.h"
 #include "walk.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +15,9 @@
 #include "base/auto.h"
 #include "base/vec.h"
 
-typedef int inode_fn(void *arg, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
-
-/* All records, in order; a negative code or DBG_SAID ends the scan. */
-static int each_inode(struct dbg *d, inode_fn *fn, void *arg)
+int dbg_each_inode(struct dbg *d, dbg_inode_fn *fn, void *arg)
 {
-	struct xw_inode_scan scan;
+	auto_end(xw_inode_scan_end) struct xw_inode_scan scan = {0};
 	const uint8_t *raw;
 	xw_ino ino;
 	int rc = xw_inode_scan_begin(d->img, 0, xw_image_groups_here(d->img), &scan);
@@ -29,25 +25,19 @@ static int each_inode(struct dbg *d, inode_fn *fn, void *arg)
 	while (!rc) {
 		struct xw_inode in;
 
-		if (cli_interrupted()) {
-			rc = DBG_SAID;
-			break;
-		}
+		if (cli_interrupted())
+			return DBG_SAID;
 		rc = xw_inode_scan_next(&scan, &ino, &raw);
-		if (!rc)
-			break;
+		if (!rc || rc == XW_ERR_NOMEM)
+			return rc;
 		if (rc < 0) {
-			if (rc == XW_ERR_NOMEM)
-				break;
 			dbg_complain_diag(d, rc);
 			rc = 0;
 			continue;
 		}
-		/* the fields that could be decoded are used */
 		(void)xw_inode_decode(raw, &d->img->sb, &in);
 		rc = fn(arg, ino, &in, raw);
 	}
-	xw_inode_scan_end(&scan);
 	return rc;
 }
 
@@ -99,9 +89,7 @@ static int on_icheck(void *arg, xw_ino ino, const struct xw_inode *in, const uin
 
 static void icheck_report(struct dbg *d, const struct owner *v, size_t n)
 {
-	if (d->json)
-		xw_json_array(&d->js, NULL);
-	else
+	if (!dbg_list_begin(d))
 		fputs("Block\tInode number\n", d->out);
 	for (size_t i = 0; i < n; i++) {
 		if (d->json) {
@@ -115,8 +103,7 @@ static void icheck_report(struct dbg *d, const struct owner *v, size_t n)
 			fprintf(d->out, "%" PRIu64 "\t<block not found>\n", v[i].blk);
 		}
 	}
-	if (d->json)
-		xw_json_end(&d->js, ']');
+	dbg_list_end(d);
 }
 
 static int verb_icheck(struct dbg *d, int argc, char **argv)
@@ -135,7 +122,7 @@ static int verb_icheck(struct dbg *d, int argc, char **argv)
 		return rc ? rc : DBG_SAID;
 	c.v = v;
 	c.left = c.n;
-	rc = each_inode(d, on_icheck, &c);
+	rc = dbg_each_inode(d, on_icheck, &c);
 	if (rc && rc != ALL_FOUND)
 		return rc;
 	icheck_report(d, v, c.n);
@@ -148,7 +135,7 @@ struct ncheck {
 	struct dbg *d;
 	const xw_ino *v;
 	size_t n;
-	bool check_type;
+	unsigned check_type; /* -c */
 	xw_ino dir;
 	char *path; /* path of dir, computed on demand */
 };
@@ -223,15 +210,9 @@ static int verb_ncheck(struct dbg *d, int argc, char **argv)
 	auto_free xw_ino *v = calloc((size_t)argc, sizeof(*v));
 	struct ncheck c = {.d = d};
 	uint64_t n;
-	int key, rc = 0;
+	int rc = 0;
 
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "c")) != -1) {
-		if (key == '?')
-			return DBG_USAGE;
-		c.check_type = true;
-	}
-	if (optind == argc)
+	if (dbg_flags(argc, argv, "c", &c.check_type) || optind == argc)
 		return DBG_USAGE;
 	if (!v)
 		return xw_fail_nomem(&d->diag, "inodes");
@@ -245,13 +226,10 @@ static int verb_ncheck(struct dbg *d, int argc, char **argv)
 	if (rc)
 		return rc;
 	c.v = v;
-	if (d->json)
-		xw_json_array(&d->js, NULL);
-	else
+	if (!dbg_list_begin(d))
 		fputs("Inode\tPathname\n", d->out);
-	rc = each_inode(d, on_ncheck, &c);
-	if (d->json)
-		xw_json_end(&d->js, ']');
+	rc = dbg_each_inode(d, on_ncheck, &c);
+	dbg_list_end(d);
 	return rc;
 }
 
@@ -293,7 +271,7 @@ static int on_lsdel(void *arg, xw_ino ino, const struct xw_inode *in, const uint
 	int rc;
 
 	(void)raw;
-	/* for an orphan this is an inode number, and its blocks are not free */
+	/* for an orphan, i_dtime is the next orphan's number; its blocks are still allocated */
 	if (!in->dtime || (int64_t)in->dtime < l->since)
 		return 0;
 	l->at = (struct deleted){
@@ -353,15 +331,15 @@ static int verb_lsdel(struct dbg *d, int argc, char **argv)
 
 	if (argc > 2)
 		return DBG_USAGE;
-	if (argc == 2)
+	if (argc == 2) {
 		rc = dbg_number(d, argv[1], "time", &ago);
-	if (rc)
-		return rc;
-	if (argc == 2)
+		if (rc)
+			return rc;
 		l.since = d->now - (int64_t)XW_MIN(ago, (uint64_t)INT32_MAX * 16);
+	}
 	if (!d->json)
 		fputs(" Inode  Owner  Mode    Size      Blocks   Time deleted\n", d->out);
-	rc = each_inode(d, on_lsdel, &l);
+	rc = dbg_each_inode(d, on_lsdel, &l);
 	if (l.found.n)
 		qsort(l.found.v, l.found.n, sizeof(*l.found.v), by_dtime);
 	if (d->json)
@@ -376,9 +354,9 @@ static int verb_lsdel(struct dbg *d, int argc, char **argv)
 static const struct dbg_verb verbs[] = {
 	{"icheck", DBG_OPEN, verb_icheck, "BLOCK...", "inodes that own these blocks"},
 	{"ncheck", DBG_OPEN, verb_ncheck, "[-c] INODE...",
-	 "all names of these inodes; with their file types checked"},
+	 "all names of these inodes; -c: check the file types in the entries"},
 	{"list_deleted_inodes, lsdel", DBG_OPEN | DBG_PAGED, verb_lsdel, "[SECONDS]",
-	 "deleted inodes (in the last SECONDS) whose blocks are still known"},
+	 "deleted inodes (in the last SECONDS) that still have block numbers"},
 };
 
 const struct dbg_family dbg_scan_verbs = {"Searches", verbs, XW_ARRAY_SIZE(verbs)};

@@ -8,12 +8,12 @@
  *             inodes and space work in steps (update/steps.h) on it; verbs that write raw bytes
  *             use the edit's device.
  *
- * A failed request has changed nothing, so the changes of others are committed nevertheless, as in
- * the stock debugger; the exit status shows the failure.
+ * A request that fails changes nothing. The changes of other requests are committed, as in the
+ * stock debugger; the exit status shows the failure.
  *
- * A debugger is used on damaged images: an image that would be refused because of a checksum, a
- * feature or a short device is opened nevertheless, with a message. Checksums are verified by the
- * verbs, which report errors and continue, so the image is opened without verification.
+ * A debugger is used on damaged images: a wrong checksum, an unknown feature or a short device is
+ * reported, and the image is opened. Checksums are verified by the verbs, which report mismatches
+ * and continue, so the image is opened without verification.
  */
 #include "config.h"
 
@@ -31,25 +31,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Report what was refused, and allow it from here on; false if that is impossible. */
+/* Report why opening failed, and add the flag that allows it; false: there is none. */
 static bool allow(struct dbg *d, int rc, unsigned *flags)
 {
-	unsigned more;
+	const unsigned more = rc == XW_ERR_CHECKSUM      ? XW_IMAGE_NOCSUM
+			      : rc == XW_ERR_UNSUPPORTED ? XW_IMAGE_ANY_FEATURES
+			      : rc == XW_ERR_TRUNCATED   ? XW_IMAGE_SHORT
+							 : 0;
 
-	switch (rc) {
-	case XW_ERR_CHECKSUM:
-		more = XW_IMAGE_NOCSUM;
-		break;
-	case XW_ERR_UNSUPPORTED:
-		more = XW_IMAGE_ANY_FEATURES;
-		break;
-	case XW_ERR_TRUNCATED:
-		more = XW_IMAGE_SHORT;
-		break;
-	default:
-		return false;
-	}
-	if (*flags & more)
+	if (!more || *flags & more)
 		return false;
 	*flags |= more;
 	xw_log(&d->diag, XW_LOG_WARN, "%s", d->diag.text);
@@ -70,8 +60,8 @@ static int open_image(struct dbg *d, struct xw_dev *dev)
 		rc = xw_image_open(dev, flags, &d->diag, &d->img);
 	while (rc && allow(d, rc, &flags));
 	/*
-	 * The effects of an unknown feature are unknown: without -f of the verb open steps are
-	 * refused. Fields can be set, so that the feature can be cleared.
+	 * With an unknown feature, steps are refused unless the verb open was given -f. Fields can
+	 * be set, so that the feature can be cleared.
 	 */
 	d->steps.image_flags = flags & ~(d->how.any_features ? 0u : XW_IMAGE_ANY_FEATURES);
 	if (!rc)
@@ -79,8 +69,8 @@ static int open_image(struct dbg *d, struct xw_dev *dev)
 	return rc;
 }
 
-/* True if the image is not opened through its primary superblock. */
-static bool is_elsewhere(const struct dbg_how *how)
+/* Is the image an e2image file, or opened through a backup superblock? */
+static bool is_indirect(const struct dbg_how *how)
 {
 	return how->e2image || how->super_block || how->block_size;
 }
@@ -90,8 +80,8 @@ static int open_reading(struct dbg *d, const char *path)
 	struct xw_recover_info info = {0};
 	int rc;
 
-	/* a view through a backup, or an incomplete image, has no matching journal */
-	if (d->how.no_replay || is_elsewhere(&d->how))
+	/* the journal matches neither a backup superblock nor an e2image file */
+	if (d->how.no_replay || is_indirect(&d->how))
 		rc = xw_recover_open(path, d->redo_file, d->how.offset, XW_RECOVER_RDONLY, &d->diag,
 				     &d->dev, &info);
 	else
@@ -104,23 +94,23 @@ static int open_reading(struct dbg *d, const char *path)
 	return rc ? rc : open_image(d, d->dev);
 }
 
-/* At a prompt an interrupt belongs to a request; it does not end earlier changes. */
-static bool ended(void *arg)
+/* Should the commit be cancelled? At a prompt an interrupt only ends the current request. */
+static bool is_cancelled(void *arg)
 {
 	const struct dbg *d = arg;
 
 	return d->interactive ? cli_terminated() : cli_interrupted();
 }
 
-static void deciding(void *arg, bool on)
+static void hold_interrupts(void *arg, bool on)
 {
 	(void)arg;
 	cli_hold_interrupts(on);
 }
 
 /*
- * The journal needs recovery and cannot be replayed here, since it is on another device, say. Its
- * fields can be set all the same; steps are refused as long as it may hold changes.
+ * Open an image whose journal needs recovery but cannot be replayed, for example because it is on
+ * another device. Fields can be set; steps are refused until the journal is replayed.
  */
 static int begin_unreplayed(struct dbg *d, const char *path, struct xw_edit_opts opts)
 {
@@ -151,7 +141,8 @@ static int open_writing(struct dbg *d, const char *path)
 	};
 	int rc;
 
-	d->watch = (struct xw_commit_watch){.ended = ended, .deciding = deciding, .arg = d};
+	d->watch = (struct xw_commit_watch){
+		.ended = is_cancelled, .deciding = hold_interrupts, .arg = d};
 	rc = xw_edit_begin(path, &opts, &d->diag, &d->edit);
 	if (rc == XW_ERR_UNSUPPORTED && !opts.keep_log)
 		rc = begin_unreplayed(d, path, opts);
@@ -161,7 +152,7 @@ static int open_writing(struct dbg *d, const char *path)
 	return open_image(d, xw_edit_dev(d->edit));
 }
 
-/* The image was changed or closed: the families drop what they derived from it. */
+/* The image was changed or closed: the families drop what they derived from its contents. */
 static void changed(struct dbg *d)
 {
 	for (const struct dbg_family *const *f = d->families; *f; f++) {
@@ -170,7 +161,7 @@ static void changed(struct dbg *d)
 	}
 }
 
-/* Drop all data about an image. */
+/* Close the image and free everything about it. */
 static void drop(struct dbg *d)
 {
 	changed(d);
@@ -205,7 +196,7 @@ int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how)
 	d->how = *how;
 	if (how->data_source && !how->e2image)
 		return xw_fail(&d->diag, XW_ERR_USAGE, "-d needs -i: a file made by e2image");
-	if (how->write && (how->catastrophic || is_elsewhere(how)))
+	if (how->write && (how->catastrophic || is_indirect(how)))
 		return xw_fail(&d->diag, XW_ERR_USAGE, "-w cannot go with %s",
 			       how->catastrophic ? "-c" : "-b, -i and -s");
 	d->path = strdup(path);
@@ -244,8 +235,8 @@ int dbg_step_begin(struct dbg *d, struct xw_update **out)
 }
 
 /*
- * Read the image again. If it cannot be opened any more, since a field was set to an invalid value,
- * the previous state is used, so that the field can be set back.
+ * Read the image again. If that fails, for example because a field was set to an invalid value, the
+ * previous superblock is used, so that the field can be corrected.
  */
 static void reread(struct dbg *d)
 {
@@ -282,7 +273,7 @@ void dbg_wrote(struct dbg *d)
 int dbg_output_open(struct dbg *d, const char *path, const char *journal)
 {
 	const char *keep[] = {d->real, d->how.undo_file, journal, NULL};
-	struct xw_diag quiet = {0}; /* a device may have no place for one */
+	struct xw_diag quiet = {0}; /* a block device may have no redo file */
 	struct xw_redo_store *redo;
 	const char *kept;
 	int fd;

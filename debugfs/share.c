@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xattr_share: the blocks of extended attributes, how many inodes refer to them, and how many
- * blocks there would be if equal contents were shared as far as the format allows.
+ * xattr_share: counts xattr blocks, references to them, and different contents: the number of
+ * blocks if all equal blocks were shared.
  *
  * One pass over the inode tables collects a block number for each reference; then each block is
  * read once, in ascending order.
  */
 #include "config.h"
 
-#include "cli/env.h"
+#include "walk.h"
 #include "xattr.h"
 
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "disk/xattrblk.h"
 
@@ -28,51 +29,25 @@ struct share {
 	uint64_t distinct, most;
 };
 
-static int by_number(const void *a, const void *b)
+static int collect(void *arg, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
 {
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	struct share *s = arg;
 
-	return (x > y) - (x < y);
-}
-
-static int collect(struct share *s)
-{
-	struct xw_image *img = s->d->img;
-	struct xw_inode_scan scan;
-	const uint8_t *raw;
-	xw_ino ino;
-	int rc = xw_inode_scan_begin(img, 0, xw_image_groups_here(img), &scan);
-
-	while (!rc && !cli_interrupted()) {
-		struct xw_inode in;
-
-		rc = xw_inode_scan_next(&scan, &ino, &raw);
-		if (!rc)
-			break;
-		if (rc < 0) {
-			dbg_complain_diag(s->d, rc);
-			rc = rc == XW_ERR_NOMEM ? rc : 0;
-			continue;
-		}
-		rc = 0;
-		/* the fields that could be decoded are used */
-		(void)xw_inode_decode(raw, &img->sb, &in);
-		if (!in.links)
-			continue;
-		if (in.flags & XW_FL_EA_INODE)
-			s->ea_inodes++;
-		if (!in.file_acl)
-			continue;
-		if (!xw_image_has_blocks(img, in.file_acl, 1))
-			dbg_complain(s->d,
-				     "inode %" PRIu32 ": attributes in block %" PRIu64
-				     ", outside the filesystem",
-				     ino, in.file_acl);
-		else if (xw_vec_push(&s->refs, in.file_acl))
-			rc = xw_fail_nomem(&s->d->diag, "references");
-	}
-	xw_inode_scan_end(&scan);
-	return rc;
+	(void)raw;
+	if (!in->links)
+		return 0;
+	if (in->flags & XW_FL_EA_INODE)
+		s->ea_inodes++;
+	if (!in->file_acl)
+		return 0;
+	if (!xw_image_has_blocks(s->d->img, in->file_acl, 1))
+		dbg_complain(s->d,
+			     "inode %" PRIu32 ": attributes in block %" PRIu64
+			     ", outside the filesystem",
+			     ino, in->file_acl);
+	else if (xw_vec_push(&s->refs, in->file_acl))
+		return xw_fail_nomem(&s->d->diag, "references");
+	return 0;
 }
 
 static int one_block(struct share *s, uint8_t *buf, xw_blk blk, uint64_t refs)
@@ -106,14 +81,14 @@ static int look(struct share *s)
 	if (!buf)
 		return xw_fail_nomem(&s->d->diag, "block");
 	if (s->refs.n)
-		qsort(s->refs.v, s->refs.n, sizeof(*s->refs.v), by_number);
+		qsort(s->refs.v, s->refs.n, sizeof(*s->refs.v), xw_by_u64);
 	for (size_t i = 0, end; i < s->refs.n && !rc; i = end) {
 		for (end = i; end < s->refs.n && s->refs.v[end] == s->refs.v[i];)
 			end++;
 		rc = one_block(s, buf, s->refs.v[i], end - i);
 	}
 	if (s->contents.n)
-		qsort(s->contents.v, s->contents.n, sizeof(*s->contents.v), by_number);
+		qsort(s->contents.v, s->contents.n, sizeof(*s->contents.v), xw_by_u64);
 	for (size_t i = 0; i < s->contents.n; i++)
 		s->distinct += !i || s->contents.v[i] != s->contents.v[i - 1];
 	return rc;
@@ -155,7 +130,7 @@ int dbg_verb_xattr_share(struct dbg *d, int argc, char **argv)
 	(void)argv;
 	if (argc > 1)
 		return DBG_USAGE;
-	rc = collect(&s);
+	rc = dbg_each_inode(d, collect, &s);
 	if (!rc)
 		rc = look(&s);
 	if (!rc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The blocks of an inode, piece by piece, in any state. The iterators of lib/read end at the first
- * error, since their callers need all or nothing; these report it and continue.
+ * Walks over damaged structures. The iterators of lib/read end at the first error, since their
+ * callers need all or nothing; these walks report errors and continue.
  */
 #ifndef XW_DEBUGFS_WALK_H
 #define XW_DEBUGFS_WALK_H
@@ -42,7 +42,7 @@ struct dbg_entry {
 	xw_lblk lblk;
 	xw_blk pblk; /* 0: the directory is inline */
 	uint32_t off;
-	bool dots; /* "." or ".." in its place; elsewhere they are impossible names */
+	bool dots; /* "." or ".." at its position; elsewhere such names are invalid */
 	bool removed; /* found in the slack of another entry */
 	bool is_csum; /* the checksum tail of the block */
 	uint32_t csum;
@@ -64,6 +64,14 @@ int dbg_walk_dir(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uin
  */
 int dbg_walk_dir_in_order(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw,
 			  dbg_entry_fn *fn, void *arg);
+
+/* scan.c */
+typedef int dbg_inode_fn(void *arg, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
+/*
+ * All inode records in order, with the fields that could be decoded. A non-zero result of fn ends
+ * the scan; records that cannot be read are reported and skipped. DBG_SAID: interrupted.
+ */
+int dbg_each_inode(struct dbg *d, dbg_inode_fn *fn, void *arg);
 
 /* filefrag.c; in the table of blocks.c */
 int dbg_verb_filefrag(struct dbg *d, int argc, char **argv);

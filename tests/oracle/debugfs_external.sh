@@ -54,7 +54,7 @@ for suite in ours stock; do
 	cp jd.before jd
 	dbg -w -f jw run
 	dbg -w -R jr run
-	is "$suite: in another session a file has to be named" grep -q "no device has its UUID, .*: -f names it" .err
+	is "$suite: in another session a file has to be named" grep -q "no device has its UUID, .*; give -f DEVICE" .err
 	dbg -w -R "jr -f jd" run
 	equal "  -f does" "$RC $(placed run) $(third run) $(echo $(replayed run jd))" "0 yes 0 0 0"
 	is "  and it is clean" fsck_quiet .fsck -fn -j jd run
