@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Scripts look for these messages of stock debugfs, which name the path or the verb. */
+/* Messages that scripts search for are those of stock debugfs, which name the path or the verb. */
 static bool say_as_stock(const struct dbg *d, const char *line)
 {
 	static const struct {

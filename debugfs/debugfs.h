@@ -51,9 +51,9 @@ struct dbg_family {
 	const struct dbg_verb *verbs;
 	size_t n;
 	/*
-	 * What its verbs keep in struct dbg from one request to the next; both may be NULL. The
-	 * image was changed or closed: drop what was derived from it. The image is closed: drop the
-	 * rest.
+	 * Free what the verbs keep in struct dbg between requests; both may be NULL. `changed`,
+	 * after the image was changed or closed: data derived from its contents. `closed`, when the
+	 * image is closed: everything else.
 	 */
 	void (*changed)(struct dbg *d);
 	void (*closed)(struct dbg *d);
@@ -105,20 +105,20 @@ struct dbg {
 	struct dbg_how how; /* for the open image, or the next one */
 	char *path; /* as given; NULL: no image is open */
 	const char *redo_file; /* how.redo_file or redo_dir; NULL: beside the image */
-	char *redo_dir; /* owned; where those of block devices and windows are */
-	char *real; /* its absolute path, independent of lcd */
+	char *redo_dir; /* owned; for redo files of block devices and of parts of a file */
+	char *real; /* absolute path of the image, independent of lcd */
 	struct xw_dev *dev; /* owned; without -w */
 	struct xw_edit *edit; /* with -w */
 	struct xw_commit_watch watch; /* of the edit */
 	struct xw_steps steps; /* on the edit: the steps of dbg_step_begin() */
 	struct dbg_log *log; /* journal_open */
-	char *journal; /* owned: the external journal that it opened last; NULL: none */
+	char *journal; /* owned; the external journal opened last; NULL: none */
 	char *undo; /* owned: how.undo_file, if a request named it */
 	struct dbg_extents *extents; /* extent_open */
 	struct xw_image *img; /* used by verbs for reading */
 	xw_ino root, cwd;
 	bool dirty; /* there are changes to commit */
-	bool spoiled; /* a change failed halfway or was interrupted: nothing must be committed */
+	bool spoiled; /* a change failed halfway, or was interrupted: nothing must be committed */
 
 	FILE *out; /* results */
 	struct pager *pager; /* the pager behind `out`; NULL: none */
@@ -127,13 +127,13 @@ struct dbg {
 	struct xw_json js;
 	struct xw_diag diag;
 	const char *verb; /* the current verb, as typed; NULL: none */
-	bool stock; /* called as debugfs: messages are those of that */
+	bool stock; /* called as debugfs: messages are those of stock debugfs */
 	unsigned complaints; /* in the current request */
-	char complaint[1024]; /* the first of them, or "" */
+	char complaint[1024]; /* the first complaint, or "" */
 	bool failed; /* a request failed */
-	/* What fails a run under the stock name, too: */
-	bool unknown; /* there is no such verb; not where requests come from standard input */
-	bool fatal; /* no commit, no file of requests */
+	/* Failures that change the exit status under the stock name, too. */
+	bool unknown; /* an unknown verb; ignored in requests from standard input */
+	bool fatal; /* the commit failed, or the file of requests cannot be opened */
 	bool quit;
 	int64_t now; /* in seconds: the time that writing verbs set */
 	bool set_now; /* set_current_time: the superblock's write time, too */
@@ -168,12 +168,12 @@ static inline const char *dbg_next_name(const char *names)
  */
 int dbg_lex(const char *line, int *argc, char ***argv, char **words);
 
-/* The message of what would write to an image that is open for reading. */
+/* Message for a change of an image that is open for reading only. */
 const char *dbg_read_only(const struct dbg *d);
 
 /* ---- messages (complain.c) ---- */
 
-/* How messages about paths end, which stock debugfs says in other words. */
+/* Ends of messages about paths, for which stock debugfs has other words (complain.c). */
 #define DBG_NO_FILE ": no such file or directory"
 #define DBG_NO_DIR ": not a directory"
 
@@ -207,7 +207,7 @@ FILE *dbg_output_stream(struct dbg *d, const char *path, const char *journal);
 /* Bytes of the image were written without a step: cached data is invalid. */
 void dbg_wrote(struct dbg *d);
 
-/* After set_current_time: the superblock of a changed image says that time, as stock's does. */
+/* After set_current_time: set s_wtime of a changed image to that time, as stock debugfs does. */
 int dbg_stamp(struct dbg *d); /* set.c */
 
 /* ---- operands (words.c) ---- */
@@ -235,7 +235,7 @@ int dbg_find_record(struct dbg *d, xw_ino ino, struct dbg_record *r);
  * record are only reported.
  */
 int dbg_read_inode(struct dbg *d, xw_ino ino, struct xw_inode *in, uint8_t *raw);
-/* As dbg_inode() for a directory; XW_ERR_INPUT for anything else. */
+/* As dbg_inode(); XW_ERR_INPUT if it is not a directory. */
 int dbg_directory(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw);
 /*
  * The path of a directory, from its ".." and the entries of its parents, in malloc'd memory; NULL:

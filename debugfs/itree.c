@@ -232,7 +232,7 @@ int dbg_verb_itree(struct dbg *d, int argc, char **argv)
 	const char *svg;
 	struct xw_inode in;
 	xw_blk root;
-	int rc = dbg_take_svg(d, &argc, argv, &svg);
+	int rc = dbg_svg_option(d, &argc, argv, &svg);
 
 	if (rc || argc != 2)
 		return rc ? rc : DBG_USAGE;

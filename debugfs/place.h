@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A name to be created or removed, for write.c and remove.c. */
+/* The directory and name of an entry to be created or removed. */
 #ifndef XW_DEBUGFS_PLACE_H
 #define XW_DEBUGFS_PLACE_H
 
 #include "debugfs.h"
 
 struct dbg_place {
-	xw_ino dir; /* its directory */
+	xw_ino dir;
 	const char *name; /* its last component, pointing into the path */
 };
 

@@ -5,6 +5,7 @@
 #include "fields.h"
 #include "itree.h"
 #include "poke.h"
+#include "print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "plan/features.h"
 #include "edit/edit.h"
 
-/* "-l" alone: list the fields. */
+/* With -l as the only word: list the fields. */
 static bool lists(struct dbg *d, int argc, char **argv, const struct field_table *t)
 {
 	if (argc != 2 || strcmp(argv[1], "-l"))
@@ -38,10 +39,10 @@ static int set_bmap(struct dbg *d, xw_ino ino, xw_lblk lblk, const char *value)
 }
 
 /*
- * The fields behind the classic part that i_extra_isize does not reach are attributes, or unused: a
- * time has only its low half there, or no place at all.
+ * Bytes after the first 128 that i_extra_isize does not cover are attributes, or unused: a time has
+ * only its low half then, or does not exist.
  */
-static int reach_time(struct dbg *d, const struct poke_inode *p, struct field_ref *ref)
+static int limit_time(struct dbg *d, const struct poke_inode *p, struct field_ref *ref)
 {
 	struct field_ref extra;
 	uint64_t end = XW_INODE_BODY;
@@ -69,7 +70,7 @@ static int reach_time(struct dbg *d, const struct poke_inode *p, struct field_re
 
 static int verb_sif(struct dbg *d, int argc, char **argv)
 {
-	struct poke_inode p = {0};
+	auto_end(poke_inode_free) struct poke_inode p = {0};
 	struct field_ref ref;
 	int rc;
 
@@ -79,74 +80,39 @@ static int verb_sif(struct dbg *d, int argc, char **argv)
 	if (!rc)
 		rc = field_find(d, &inode_fields, d->img->inode_size, argv[2], &ref);
 	if (!rc)
-		rc = reach_time(d, &p, &ref);
-	if (!rc && ref.f->kind == FIELD_OWN) {
-		rc = set_bmap(d, p.ino, ref.index, argv[3]);
-	} else if (!rc) {
-		rc = field_set(d, &ref, p.raw, argv[3]);
-		if (!strcmp(ref.f->name, "checksum"))
-			p.csum_ok = false;
-		if (!rc)
-			rc = poke_inode_write(d, &p);
-	}
-	free(p.raw);
-	return rc;
+		rc = limit_time(d, &p, &ref);
+	if (rc)
+		return rc;
+	if (ref.f->kind == FIELD_OWN)
+		return set_bmap(d, p.ino, ref.index, argv[3]);
+	if (!strcmp(ref.f->name, "checksum"))
+		p.csum_ok = false;
+	rc = field_set(d, &ref, p.raw, argv[3]);
+	return rc ? rc : poke_inode_write(d, &p);
 }
 
-/* The questions of modify_inode, in order. */
-static const struct {
+/* A question of modify_inode: its label, the field, and the base of its current value. */
+struct question {
 	const char *label, *field;
-	bool hex, octal;
-} questions[] = {
-	{"Mode", "mode", false, true},
-	{"User ID", "uid", false, false},
-	{"Group ID", "gid", false, false},
-	{"Size", "size_lo", false, false},
-	{"Creation time", "ctime", false, false},
-	{"Modification time", "mtime", false, false},
-	{"Access time", "atime", false, false},
-	{"Deletion time", "dtime", false, false},
-	{"Link count", "links_count", false, false},
-	{"Block count high", "blocks_hi", false, false},
-	{"Block count", "blocks_lo", false, false},
-	{"File flags", "flags", true, false},
-	{"Generation", "generation", true, false},
-	{"File acl", "file_acl", false, false},
-	{"High 32bits of size", "size_hi", false, false},
-	{"Fragment address", "faddr", false, false},
-	{"Direct Block #0", "block[0]", false, false},
-	{"Direct Block #1", "block[1]", false, false},
-	{"Direct Block #2", "block[2]", false, false},
-	{"Direct Block #3", "block[3]", false, false},
-	{"Direct Block #4", "block[4]", false, false},
-	{"Direct Block #5", "block[5]", false, false},
-	{"Direct Block #6", "block[6]", false, false},
-	{"Direct Block #7", "block[7]", false, false},
-	{"Direct Block #8", "block[8]", false, false},
-	{"Direct Block #9", "block[9]", false, false},
-	{"Direct Block #10", "block[10]", false, false},
-	{"Direct Block #11", "block[11]", false, false},
-	{"Indirect Block", "block[IND]", false, false},
-	{"Double Indirect Block", "block[DIND]", false, false},
-	{"Triple Indirect Block", "block[TIND]", false, false},
+	int base;
 };
 
-/* One question; an empty answer, or none, leaves the field unchanged. */
-static int ask(struct dbg *d, size_t i, uint8_t *raw)
+/* Ask for a field; an empty line, or the end of the input, leaves it unchanged. */
+static int ask(struct dbg *d, const struct question *q, uint8_t *raw)
 {
 	struct field_ref ref;
 	char line[128];
 	uint64_t v;
-	int rc = field_find(d, &inode_fields, d->img->inode_size, questions[i].field, &ref);
+	int rc = field_find(d, &inode_fields, d->img->inode_size, q->field, &ref);
 
 	if (rc)
 		return rc;
 	v = field_get(&ref, raw);
-	fprintf(d->out, "%30s    ", questions[i].label);
+	fprintf(d->out, "%30s    ", q->label);
 	fprintf(d->out,
-		questions[i].hex     ? "[0x%" PRIx64 "] "
-		: questions[i].octal ? "[0%" PRIo64 "] "
-				     : "[%" PRIu64 "] ",
+		q->base == 16  ? "[0x%" PRIx64 "] "
+		: q->base == 8 ? "[0%" PRIo64 "] "
+			       : "[%" PRIu64 "] ",
 		v);
 	fflush(d->out);
 	if (!fgets(line, sizeof(line), stdin))
@@ -157,17 +123,46 @@ static int ask(struct dbg *d, size_t i, uint8_t *raw)
 
 static int verb_mi(struct dbg *d, int argc, char **argv)
 {
-	struct poke_inode p = {0};
+	static const struct question questions[] = {
+		{"Mode", "mode", 8},
+		{"User ID", "uid", 10},
+		{"Group ID", "gid", 10},
+		{"Size", "size_lo", 10},
+		{"Creation time", "ctime", 10},
+		{"Modification time", "mtime", 10},
+		{"Access time", "atime", 10},
+		{"Deletion time", "dtime", 10},
+		{"Link count", "links_count", 10},
+		{"Block count high", "blocks_hi", 10},
+		{"Block count", "blocks_lo", 10},
+		{"File flags", "flags", 16},
+		{"Generation", "generation", 16},
+		{"File acl", "file_acl", 10},
+		{"High 32bits of size", "size_hi", 10},
+		{"Fragment address", "faddr", 10},
+	};
+	static const struct question indirect[] = {
+		{"Indirect Block", "block[IND]", 10},
+		{"Double Indirect Block", "block[DIND]", 10},
+		{"Triple Indirect Block", "block[TIND]", 10},
+	};
+	auto_end(poke_inode_free) struct poke_inode p = {0};
 	int rc = argc == 2 ? poke_inode_read(d, argv[1], &p) : DBG_USAGE;
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(questions) && !rc; i++)
-		rc = ask(d, i, p.raw);
+		rc = ask(d, &questions[i], p.raw);
+	for (int i = 0; i < 12 && !rc; i++) {
+		char label[32], field[16];
+
+		snprintf(label, sizeof(label), "Direct Block #%d", i);
+		snprintf(field, sizeof(field), "block[%d]", i);
+		rc = ask(d, &(struct question){label, field, 10}, p.raw);
+	}
+	for (size_t i = 0; i < XW_ARRAY_SIZE(indirect) && !rc; i++)
+		rc = ask(d, &indirect[i], p.raw);
 	if (p.raw)
 		fputc('\n', d->out);
-	if (!rc)
-		rc = poke_inode_write(d, &p);
-	free(p.raw);
-	return rc;
+	return rc ? rc : poke_inode_write(d, &p);
 }
 
 /* ---- superblock ---- */
@@ -177,11 +172,27 @@ static int read_super(struct dbg *d, uint8_t buf[XW_SUPER_SIZE])
 	return poke_read(d, XW_SUPER_OFFSET, buf, XW_SUPER_SIZE);
 }
 
-/* Computes the checksum. */
+/* Set the checksum, and write. */
 static int write_super(struct dbg *d, uint8_t buf[XW_SUPER_SIZE])
 {
 	xw_super_bytes_incompat(buf, 0, 0);
 	return poke_write(d, XW_SUPER_OFFSET, buf, XW_SUPER_SIZE);
+}
+
+/* Set or clear bits of a field of the superblock. */
+static int set_super_bit(struct dbg *d, uint8_t buf[XW_SUPER_SIZE], const char *field,
+			 uint64_t bits, bool on)
+{
+	struct field_ref ref;
+	char text[24];
+	uint64_t v;
+	int rc = field_find(d, &super_fields, XW_SUPER_SIZE, field, &ref);
+
+	if (rc)
+		return rc;
+	v = field_get(&ref, buf);
+	snprintf(text, sizeof(text), "%" PRIu64, on ? v | bits : v & ~bits);
+	return field_set(d, &ref, buf, text);
 }
 
 #define WTIME_MAX INT64_C(0xffffffffff)
@@ -234,9 +245,7 @@ static void print_features(struct dbg *d, const struct xw_super *sb)
 	const uint32_t w[XW_FW_COUNT] = {sb->feature_compat, sb->feature_incompat,
 					 sb->feature_ro_compat};
 
-	if (d->json)
-		xw_json_array(&d->js, NULL);
-	else
+	if (!dbg_list_begin(d))
 		fputs("Filesystem features:", d->out);
 	for (int i = 0; i < XW_FW_COUNT; i++) {
 		for (unsigned bit = 0; bit < 32; bit++) {
@@ -253,34 +262,23 @@ static void print_features(struct dbg *d, const struct xw_super *sb)
 				fprintf(d->out, " %s", name);
 		}
 	}
-	if (d->json)
-		xw_json_end(&d->js, ']');
-	else
+	if (!dbg_list_end(d))
 		fputc('\n', d->out);
 }
 
-/* "[^|-]NAME" */
+/* word: "[^|-|+]NAME" */
 static int change_feature(struct dbg *d, const char *word, uint8_t buf[XW_SUPER_SIZE])
 {
 	static const char *const fields[] = {"feature_compat", "feature_incompat",
 					     "feature_ro_compat"};
 	const bool clear = *word == '^' || *word == '-';
 	enum xw_feature_word which;
-	struct field_ref ref;
-	char text[24];
 	uint32_t bit;
-	uint64_t v;
-	int rc;
 
 	word += clear || *word == '+';
 	if (xw_feature_find(word, strlen(word), &which, &bit))
 		return xw_fail(&d->diag, XW_ERR_USAGE, "unknown feature: %s", word);
-	rc = field_find(d, &super_fields, XW_SUPER_SIZE, fields[which], &ref);
-	if (rc)
-		return rc;
-	v = field_get(&ref, buf);
-	snprintf(text, sizeof(text), "%" PRIu64, clear ? v & ~(uint64_t)bit : v | bit);
-	return field_set(d, &ref, buf, text);
+	return set_super_bit(d, buf, fields[which], bit, !clear);
 }
 
 static int verb_feature(struct dbg *d, int argc, char **argv)
@@ -295,36 +293,29 @@ static int verb_feature(struct dbg *d, int argc, char **argv)
 		rc = read_super(d, buf);
 	for (int i = 1; i < argc && !rc; i++)
 		rc = change_feature(d, argv[i], buf);
-	if (!rc && argc > 1) {
+	if (rc)
+		return rc;
+	if (argc > 1) {
 		(void)xw_super_decode(buf, &sb);
 		if (sb.feature_ro_compat & ~d->img->sb.feature_ro_compat & XW_RO_ITREE)
 			rc = dbg_check_itree_flags(d);
+		if (!rc)
+			rc = write_super(d, buf);
+		if (rc)
+			return rc;
+		d->dirty = true;
 	}
-	if (!rc && argc > 1) {
-		rc = write_super(d, buf);
-		d->dirty |= !rc;
-	}
-	if (!rc)
-		print_features(d, &sb);
-	return rc;
+	print_features(d, &sb);
+	return 0;
 }
 
 static int set_state(struct dbg *d, bool clean)
 {
 	uint8_t buf[XW_SUPER_SIZE];
-	struct field_ref ref;
-	char text[24];
-	uint64_t v;
-	int rc = field_find(d, &super_fields, sizeof(buf), "state", &ref);
+	int rc = read_super(d, buf);
 
 	if (!rc)
-		rc = read_super(d, buf);
-	if (rc)
-		return rc;
-	v = field_get(&ref, buf);
-	snprintf(text, sizeof(text), "%" PRIu64,
-		 clean ? v | XW_STATE_VALID : v & ~(uint64_t)XW_STATE_VALID);
-	rc = field_set(d, &ref, buf, text);
+		rc = set_super_bit(d, buf, "state", XW_STATE_VALID, clean);
 	return rc ? rc : write_super(d, buf);
 }
 
@@ -431,7 +422,7 @@ static int verb_time(struct dbg *d, int argc, char **argv)
 	if (!strcmp(argv[1], "now"))
 		t = (int64_t)time(NULL);
 	else if (field_time(d, argv[1], &t))
-		return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is no time", argv[1]);
+		return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is not a time", argv[1]);
 	if (t < FIELD_ITIME_MIN || t > FIELD_ITIME_MAX)
 		return xw_fail(&d->diag, XW_ERR_USAGE,
 			       "%s: inodes have room for @%" PRId64 " .. @%" PRId64, argv[1],

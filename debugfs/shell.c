@@ -18,11 +18,6 @@
 
 /* ---- open and close ---- */
 
-static int open_number(struct dbg *d, const char *what, uint64_t *out)
-{
-	return dbg_number(d, optarg, what, out);
-}
-
 static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *how, char **undo)
 {
 	uint64_t size = 0;
@@ -32,7 +27,7 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 	while (!rc && (key = getopt(argc, argv, "b:cd:efins:wz:")) != -1) {
 		switch (key) {
 		case 'b':
-			rc = open_number(d, "block size", &size);
+			rc = dbg_number(d, optarg, "block size", &size);
 			if (!rc && (size < 1024 || size > 65536 || (size & (size - 1))))
 				rc = xw_fail(&d->diag, XW_ERR_USAGE, "bad block size '%s'", optarg);
 			how->block_size = (uint32_t)size;
@@ -55,7 +50,7 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 			how->no_csum = true;
 			break;
 		case 's':
-			rc = open_number(d, "block number", &how->super_block);
+			rc = dbg_number(d, optarg, "block number", &how->super_block);
 			break;
 		case 'w':
 			how->write = true;
@@ -73,7 +68,7 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 	return rc;
 }
 
-/* "IMAGE?offset=BYTES", if no file has that name: truncate the name. */
+/* Remove "?offset=BYTES" from the end of a name, unless a file of the whole name exists. */
 static int split_offset(struct dbg *d, char *image, uint64_t *offset)
 {
 	static const char key[] = "?offset=";
@@ -109,7 +104,7 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 		d->undo = steal(undo);
 	else
 		d->how.undo_file = NULL;
-	d->how.data_source = NULL; /* a word of the request */
+	d->how.data_source = NULL; /* it points into the request */
 	return rc;
 }
 
@@ -146,19 +141,19 @@ static int verb_params(struct dbg *d, int argc, char **argv)
 	(void)argv;
 	if (argc > 1)
 		return DBG_USAGE;
-	if (d->json) {
-		xw_json_object(&d->js, NULL);
+	if (!d->json) {
 		if (d->img)
-			xw_json_str(&d->js, "image", d->path, strlen(d->path));
-		else
-			xw_json_null(&d->js, "image");
-		xw_json_bool(&d->js, "writable", d->edit);
-		xw_json_end(&d->js, '}');
+			fprintf(d->out, "Open mode: read-%s\n", d->edit ? "write" : "only");
+		fprintf(d->out, "Filesystem in use: %s\n", d->img ? d->path : "--none--");
 		return 0;
 	}
+	xw_json_object(&d->js, NULL);
 	if (d->img)
-		fprintf(d->out, "Open mode: read-%s\n", d->edit ? "write" : "only");
-	fprintf(d->out, "Filesystem in use: %s\n", d->img ? d->path : "--none--");
+		xw_json_str(&d->js, "image", d->path, strlen(d->path));
+	else
+		xw_json_null(&d->js, "image");
+	xw_json_bool(&d->js, "writable", d->edit);
+	xw_json_end(&d->js, '}');
 	return 0;
 }
 
@@ -218,10 +213,7 @@ static int verb_help(struct dbg *d, int argc, char **argv)
 /* The name of a feature that this tool supports, or NULL. */
 static const char *known_feature(unsigned word, unsigned bit)
 {
-	/*
-	 * features that are only named in listings: lazy_bg and snapshot_bitmap, compression and
-	 * dirdata, replica
-	 */
+	/* not supported, only named: lazy_bg, snapshot_bitmap; compression, dirdata; replica */
 	static const uint32_t others[XW_FW_COUNT] = {0x140, 0x1001, 0x800};
 	const uint32_t mask = UINT32_C(1) << bit;
 
@@ -233,7 +225,7 @@ static const char *known_journal_feature(unsigned word, unsigned bit)
 	return word == XW_FW_INCOMPAT ? xw_show_journal_feature(word, bit) : NULL;
 }
 
-/* Print all names that `get` returns, or search for one of them. */
+/* like NULL: print all names that `get` returns; otherwise, is `like` one of them? */
 static bool each_feature(struct dbg *d, const char *(*get)(unsigned word, unsigned bit),
 			 const char *like)
 {
@@ -278,16 +270,15 @@ static int verb_supported(struct dbg *d, int argc, char **argv)
 
 	if (argc > 2)
 		return DBG_USAGE;
-	if (name) {
-		if (!xw_feature_find(name, strlen(name), &word, &bit))
-			name = xw_feature_name(word, bit); /* it may have other names */
-		if (!each_feature(d, known_feature, name) &&
-		    !each_feature(d, known_journal_feature, name))
-			return xw_fail(&d->diag, XW_ERR_NOTFOUND, "unknown feature: %s", argv[1]);
-		fprintf(d->out, "Supported feature: %s\n", argv[1]);
+	if (!name) {
+		list_supported(d);
 		return 0;
 	}
-	list_supported(d);
+	if (!xw_feature_find(name, strlen(name), &word, &bit))
+		name = xw_feature_name(word, bit); /* an alias was typed */
+	if (!each_feature(d, known_feature, name) && !each_feature(d, known_journal_feature, name))
+		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "unknown feature: %s", argv[1]);
+	fprintf(d->out, "Supported feature: %s\n", argv[1]);
 	return 0;
 }
 
@@ -295,10 +286,10 @@ static const struct dbg_verb verbs[] = {
 	{"show_debugfs_params, params", 0, verb_params, "", "the open image and its options"},
 	{"open_filesys, open", 0, verb_open,
 	 "[-cefinw] [-b SIZE] [-d DATA] [-s BLOCK] [-z UNDO] IMAGE",
-	 "open an image; the letters are the tool's options"},
+	 "open an image, with options of xw-debugfs"},
 	{"close_filesys, close", DBG_OPEN, verb_close, "[-a | -n]",
-	 "commit all changes and close the image; -a: update backups of superblock and "
-	 "descriptors, too; -n: discard the changes"},
+	 "commit all changes and close the image; -a: also update the backups of superblock and "
+	 "descriptors, -n: discard the changes"},
 	{"supported_features", 0, verb_supported, "[FEATURE]", "features this tool knows"},
 	{"lcd", 0, verb_lcd, "DIR", "change the directory on the host"},
 	{"help, list_requests, lr, ?", DBG_PAGED, verb_help, "[VERB]",

@@ -60,7 +60,7 @@ static int verb_freefrag(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	if (kib > UINT64_C(1) << 40 || kib & (kib - 1) || (kib && kib << 10 < d->img->block_size))
 		return xw_fail(&d->diag, XW_ERR_USAGE,
-			       "-c %s: must be a power of 2, a block at least", argv[2]);
+			       "-c %s: must be a power of 2, and at least one block", argv[2]);
 	ff.chunk = (kib << 10) / d->img->block_size;
 	if (d->json)
 		xw_json_object(&d->js, NULL);
@@ -94,8 +94,8 @@ static void forget_mb(struct dbg *d)
 }
 
 /*
- * The allocator over the current image; it keeps its statistics until the image or the settings
- * change. how: NULL = as it is.
+ * The allocator over the current image, with its statistics, until the image or the settings
+ * change. how: NULL keeps the settings.
  */
 static int get_mb(struct dbg *d, const struct xw_alloc_tunables *how, struct mb **out)
 {
@@ -121,7 +121,7 @@ static int get_mb(struct dbg *d, const struct xw_alloc_tunables *how, struct mb 
 }
 
 /* Remove "--kernel" from the words. */
-static int take_kernel(struct dbg *d, int *argc, char **argv, bool *found)
+static int kernel_option(struct dbg *d, int *argc, char **argv, bool *found)
 {
 	int n = 1;
 
@@ -142,7 +142,7 @@ static int mb_verb(struct dbg *d, int argc, char **argv, int (*print)(struct mb 
 {
 	bool kernel;
 	struct mb *m;
-	int rc = take_kernel(d, &argc, argv, &kernel);
+	int rc = kernel_option(d, &argc, argv, &kernel);
 
 	if (argc != 1)
 		return DBG_USAGE;
@@ -167,7 +167,7 @@ static int verb_mb_structs(struct dbg *d, int argc, char **argv)
 {
 	const char *svg;
 	struct drawing draw = {.path = d->path};
-	int rc = dbg_take_svg(d, &argc, argv, &svg);
+	int rc = dbg_svg_option(d, &argc, argv, &svg);
 
 	if (rc || !svg)
 		return rc ? rc : mb_verb(d, argc, argv, mb_structs_summary);
@@ -187,7 +187,7 @@ static int verb_mb_groups(struct dbg *d, int argc, char **argv)
 	bool kernel;
 	uint64_t first = 0, last = UINT64_MAX;
 	struct mb *m;
-	int rc = take_kernel(d, &argc, argv, &kernel);
+	int rc = kernel_option(d, &argc, argv, &kernel);
 
 	if (argc > 3)
 		return DBG_USAGE;
@@ -207,7 +207,7 @@ static int verb_mb_groups(struct dbg *d, int argc, char **argv)
 	return rc ? rc : mb_groups(m, first, last, kernel);
 }
 
-/* -E of xw-import, with the settings of the allocator only. */
+/* Parse -E as xw-import does, but only the settings of the allocator. */
 static int read_settings(struct dbg *d, const char *list, struct xw_alloc_tunables *how)
 {
 	struct xw_mkfs_params p;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-int dbg_take_svg(struct dbg *d, int *argc, char **argv, const char **path)
+int dbg_svg_option(struct dbg *d, int *argc, char **argv, const char **path)
 {
 	int n = 1;
 

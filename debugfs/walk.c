@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The map of an inode as pieces: the walk of walk/map.h, whose findings are reported.
- *
- * Pieces out of order are shown as well, since a debugger shows what is on disk.
+ * Walks the map of an inode by walk/map.h, and reports the findings. Extents out of order are
+ * passed to the caller as well, since a debugger shows what is on disk.
  */
 #include "config.h"
 
@@ -38,7 +37,7 @@ static void complain_of_range(const struct walk *w, const struct xw_walk_map_ite
 }
 
 /* Pass a run or a node to the caller. */
-static int give(struct walk *w, const struct xw_walk_map_item *item)
+static int emit(struct walk *w, const struct xw_walk_map_item *item)
 {
 	const bool node = item->kind == XW_WALK_NODE, extents = w->w.extents;
 	struct dbg_piece p = {
@@ -75,7 +74,7 @@ static int out_of_order(struct walk *w, const struct xw_walk_map_item *item)
 		return 0;
 	}
 	w->w.budget -= item->len;
-	return give(w, item);
+	return emit(w, item);
 }
 
 static int on_finding(struct walk *w, const struct xw_walk_map_item *item)
@@ -95,7 +94,7 @@ static int on_finding(struct walk *w, const struct xw_walk_map_item *item)
 		dbg_complain_diag(w->d, -(int)item->num);
 		break;
 	case XW_MAP_NODE_RANGE:
-		rc = give(w, item);
+		rc = emit(w, item);
 		complain(w, "a map block is outside the filesystem:", item->pblk);
 		break;
 	case XW_MAP_RANGE:
@@ -123,7 +122,7 @@ static int on_finding(struct walk *w, const struct xw_walk_map_item *item)
 static int on_item(struct walk *w, struct xw_walk_map_item *item)
 {
 	if (xw_image_has_blocks(w->d->img, item->pblk, 1))
-		return give(w, item);
+		return emit(w, item);
 	xw_walk_map_skip(&w->w);
 	item->rule = item->kind == XW_WALK_NODE ? XW_MAP_NODE_RANGE : XW_MAP_RANGE;
 	return on_finding(w, item);

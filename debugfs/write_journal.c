@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verbs that write a journal to be replayed: by others, or by journal_run (replay_journal.c).
- *
- * Transactions are appended to those in the log; the first one in an empty log sets its start, and
- * the superblock then asks for recovery. All of this is part of the session's single commit, but
- * for an external journal: that is written at once, before the image asks for its recovery.
+ * Verbs that write transactions to the journal. They are appended to those in the log; the first
+ * transaction in an empty log sets its start, and then RECOVER is set in the superblock. All of it
+ * is part of the session's commit, except for an external journal, which is written at once, before
+ * RECOVER is set.
  */
 #include "config.h"
 
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "session/edit.h"
 #include "commit/super.h"
 #include "journal/txn.h"
@@ -67,7 +67,7 @@ static int find_end(struct dbg *d, struct dbg_log *l)
 	return rc;
 }
 
-/* Use checksums of this version from here on: a log with transactions keeps its version. */
+/* Use checksums of this version; only in an empty log, whose blocks all have the same version. */
 static int set_checksums(struct dbg *d, struct xw_log *log, uint64_t version)
 {
 	const uint32_t csum = XW_JBD2_INCOMPAT_CSUM_V2 | XW_JBD2_INCOMPAT_CSUM_V3;
@@ -85,7 +85,7 @@ static int set_checksums(struct dbg *d, struct xw_log *log, uint64_t version)
 	return 0;
 }
 
-/* device: of an external journal; NULL: the journal of the image, wherever that is. */
+/* device: of an external journal; NULL: see dbg_journal_device(), unless the journal is internal */
 static int open_log(struct dbg *d, struct dbg_log *l, const char *device)
 {
 	const struct xw_super *sb = &d->img->sb;
@@ -108,6 +108,22 @@ static int open_log(struct dbg *d, struct dbg_log *l, const char *device)
 	if (rc == XW_ERR_NOTFOUND)
 		rc = xw_fail(&d->diag, rc, "the image has no journal");
 	return rc;
+}
+
+/* version: of checksums; 0: keep it. */
+static int prepare_log(struct dbg *d, struct dbg_log *l, uint64_t version)
+{
+	struct xw_log *log = l->log;
+	int rc;
+
+	log->diag = &d->diag;
+	rc = version ? set_checksums(d, log, version) : 0;
+	if (rc)
+		return rc;
+	if (!log->jsb.start && d->img->sb.feature_incompat & XW_INCOMPAT_64BIT)
+		log->jsb.feature_incompat |= XW_JBD2_INCOMPAT_64BIT;
+	xw_jfmt_init(&log->jsb, &log->fmt);
+	return find_end(d, l);
 }
 
 static int verb_open(struct dbg *d, int argc, char **argv)
@@ -138,15 +154,7 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 	d->log = l;
 	rc = open_log(d, l, device);
 	if (!rc)
-		l->log->diag = &d->diag;
-	if (!rc && version)
-		rc = set_checksums(d, l->log, version);
-	if (!rc && !l->log->jsb.start && d->img->sb.feature_incompat & XW_INCOMPAT_64BIT)
-		l->log->jsb.feature_incompat |= XW_JBD2_INCOMPAT_64BIT;
-	if (!rc)
-		xw_jfmt_init(&l->log->jsb, &l->log->fmt);
-	if (!rc)
-		rc = find_end(d, l);
+		rc = prepare_log(d, l, version);
 	if (rc)
 		close_log(d);
 	return rc;
@@ -167,14 +175,7 @@ struct txn {
 	bool uncommitted;
 };
 
-static int by_number(const void *x, const void *y)
-{
-	const xw_blk *a = x, *b = y;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
-/* "N[-M],..." */
+/* Parse "N[-M],...". */
 static int add_blocks(struct dbg *d, char *list, struct numbers *out)
 {
 	char *save = NULL;
@@ -213,6 +214,15 @@ static int get_block(void *arg, size_t i, xw_blk *blk, const void **data)
 		       t->blocks.v.n, bs);
 }
 
+static void txn_free(struct txn *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	free(t->buf);
+	xw_vec_free(&t->blocks.v);
+	xw_vec_free(&t->revoke.v);
+}
+
 static int txn_options(struct txn *t, int argc, char **argv)
 {
 	int key, rc = 0;
@@ -241,11 +251,11 @@ static int txn_options(struct txn *t, int argc, char **argv)
 		return xw_fail(&t->d->diag, XW_ERR_USAGE, "neither -b nor -r: nothing to write");
 	t->path = optind < argc ? argv[optind] : NULL;
 	if (t->blocks.v.n > 1)
-		qsort(t->blocks.v.v, t->blocks.v.n, sizeof(xw_blk), by_number);
+		qsort(t->blocks.v.v, t->blocks.v.n, sizeof(xw_blk), xw_by_u64);
 	return 0;
 }
 
-static int ask_for_recovery(struct dbg *d)
+static int set_recover(struct dbg *d)
 {
 	uint8_t buf[XW_SUPER_SIZE];
 	int rc = poke_read(d, XW_SUPER_OFFSET, buf, sizeof(buf));
@@ -267,17 +277,17 @@ static int write_txn(struct dbg *d, struct txn *t)
 		.sec = (uint64_t)d->now,
 		.uncommitted = t->uncommitted,
 	};
-	const uint64_t takes = xw_txn_blocks(log, t->blocks.v.n) +
-			       xw_div_up(t->revoke.v.n, xw_jrevoke_capacity(&log->fmt));
+	const uint64_t needed = xw_txn_blocks(log, t->blocks.v.n) +
+				xw_div_up(t->revoke.v.n, xw_jrevoke_capacity(&log->fmt));
 	const uint32_t from = l->at;
 	int rc;
 
-	/* one block stays free: a log whose end meets its start counts as empty */
-	if (takes >= l->room)
+	/* one block stays free: a log whose end equals its start counts as empty */
+	if (needed >= l->room)
 		return xw_fail(&d->diag, XW_ERR_LIMIT,
 			       "the journal has room for %" PRIu64
-			       " blocks, and this takes %" PRIu64,
-			       l->room ? l->room - 1 : 0, takes);
+			       " blocks, and the transaction needs %" PRIu64,
+			       l->room ? l->room - 1 : 0, needed);
 	if (t->revoke.v.n)
 		log->jsb.feature_incompat |= XW_JBD2_INCOMPAT_REVOKE;
 	rc = xw_txn_put(log, &l->at, l->sequence, &what);
@@ -293,40 +303,35 @@ static int write_txn(struct dbg *d, struct txn *t)
 		return rc;
 	}
 	l->sequence++;
-	l->room -= takes;
-	return ask_for_recovery(d);
+	l->room -= needed;
+	return set_recover(d);
 }
 
 static int verb_write(struct dbg *d, int argc, char **argv)
 {
-	struct txn t = {.d = d, .fd = -1};
+	auto_end(txn_free) struct txn t = {.d = d, .fd = -1};
 	int rc = need_log(d);
 
 	if (!rc)
 		rc = txn_options(&t, argc, argv);
-	if (!rc && t.blocks.v.n) {
+	if (rc)
+		return rc;
+	if (t.blocks.v.n) {
 		t.buf = malloc(d->img->block_size);
 		if (!t.buf)
-			rc = xw_fail_nomem(&d->diag, "block");
+			return xw_fail_nomem(&d->diag, "block");
 		t.fd = open(t.path, O_RDONLY | O_CLOEXEC);
-		if (!rc && t.fd < 0)
-			rc = xw_fail_errno(&d->diag, XW_ERR_NOTFOUND, errno, "%s", t.path);
+		if (t.fd < 0)
+			return xw_fail_errno(&d->diag, XW_ERR_NOTFOUND, errno, "%s", t.path);
 	}
+	/* read all blocks once, so that a short file is found before anything is written */
 	for (size_t i = 0; i < t.blocks.v.n && !rc; i++) {
 		const void *data;
 		xw_blk blk;
 
-		/* so that nothing is started that cannot be completed */
 		rc = get_block(&t, i, &blk, &data);
 	}
-	if (!rc)
-		rc = write_txn(d, &t);
-	if (t.fd >= 0)
-		close(t.fd);
-	free(t.buf);
-	xw_vec_free(&t.blocks.v);
-	xw_vec_free(&t.revoke.v);
-	return rc;
+	return rc ? rc : write_txn(d, &t);
 }
 
 /* ---- the rest ---- */
@@ -343,12 +348,12 @@ static int verb_close(struct dbg *d, int argc, char **argv)
 
 static const struct dbg_verb verbs[] = {
 	{"journal_open, jo", DBG_WRITE, verb_open, "[-c] [-v 2|3] [-f DEVICE]",
-	 "open the journal; -c: with checksums, -f: an external one"},
+	 "open the journal; -c: use checksums, -f: an external journal"},
 	{"journal_write, jw", DBG_WRITE, verb_write, "[-b BLOCKS] [-r BLOCKS] [-c] HOSTFILE",
-	 "write a transaction; -r: revoked blocks, -c: one without a commit"},
+	 "write a transaction; -r: revoked blocks, -c: without a commit block"},
 	{"journal_close, jc", DBG_WRITE, verb_close, "", "close the journal"},
 	{"journal_run, jr", DBG_WRITE, dbg_verb_journal_run, "[-f DEVICE]",
-	 "replay the journal; -f: an external one"},
+	 "replay the journal; -f: an external journal"},
 };
 
 const struct dbg_family dbg_journal_write_verbs = {

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "debugfs.h"
+#include "base/auto.h"
 #include "edit/edit.h"
 #include "xattr/set.h"
 
@@ -41,7 +42,7 @@ static int verb_ea_set(struct dbg *d, int argc, char **argv)
 	static const size_t size = XW_XATTR_VALUE_MAX + 1;
 	struct xw_update_xattr x = {0};
 	const char *file = NULL;
-	uint8_t *buf = NULL;
+	auto_free uint8_t *buf = NULL;
 	xw_ino ino;
 	int key, rc;
 
@@ -64,10 +65,7 @@ static int verb_ea_set(struct dbg *d, int argc, char **argv)
 		rc = buf ? read_value(d, file, buf, size, &x.len)
 			 : xw_fail_nomem(&d->diag, "value");
 	}
-	if (!rc)
-		rc = change(d, ino, &x);
-	free(buf);
-	return rc;
+	return rc ? rc : change(d, ino, &x);
 }
 
 /* Missing attributes are ignored, as in the stock debugger. */

@@ -131,11 +131,9 @@ static int verb_ea_list(struct dbg *d, int argc, char **argv)
 	rc = dbg_inode(d, argv[1], &ino, &in, &raw);
 	if (rc)
 		return rc;
-	if (d->json)
-		xw_json_array(&d->js, NULL);
+	dbg_list_begin(d);
 	rc = dbg_print_xattrs(d, ino, &in, raw);
-	if (d->json)
-		xw_json_end(&d->js, ']');
+	dbg_list_end(d);
 	return rc;
 }
 
@@ -149,7 +147,7 @@ struct get {
 /* Convert ACLs from their encoding on disk to that of getxattr(2). */
 static int to_user_form(struct dbg *d, uint8_t index, uint8_t **value, uint32_t *len)
 {
-	struct xw_acl acl = {0};
+	auto_end(xw_acl_free) struct xw_acl acl = {0};
 	uint8_t *user;
 	int rc;
 
@@ -159,15 +157,12 @@ static int to_user_form(struct dbg *d, uint8_t index, uint8_t **value, uint32_t 
 	if (rc)
 		return rc;
 	user = malloc(xw_acl_to_xattr(&acl, NULL) + 1);
-	if (user) {
-		*len = (uint32_t)xw_acl_to_xattr(&acl, user);
-		free(*value);
-		*value = user;
-	} else {
-		rc = xw_fail_nomem(&d->diag, "ACL");
-	}
-	xw_acl_free(&acl);
-	return rc;
+	if (!user)
+		return xw_fail_nomem(&d->diag, "ACL");
+	*len = (uint32_t)xw_acl_to_xattr(&acl, user);
+	free(*value);
+	*value = user;
+	return 0;
 }
 
 static int put_file(struct dbg *d, const char *path, const uint8_t *value, size_t len)
@@ -287,7 +282,7 @@ static void dump_value(struct dbg *d, const uint8_t *v, size_t len)
 	fputc('\n', d->out);
 }
 
-/* The entries of a walk that was started. */
+/* Print the entries of a walk that has been started. */
 static void dump_entries(struct dbg *d, struct xw_walk_xattr *it)
 {
 	const uint8_t *area = it->area;
@@ -359,7 +354,8 @@ void dbg_dump_xattr_inode(struct dbg *d, const uint8_t *area, size_t size)
 static const struct dbg_verb verbs[] = {
 	{"ea_list", DBG_OPEN, verb_ea_list, "FILE", "the extended attributes of a file"},
 	{"ea_get", DBG_OPEN, verb_ea_get, "[-f OUTFILE | -x -V -C] [-r] FILE NAME",
-	 "the value of one: to a file, in hexadecimal, value only, as C string, as stored"},
+	 "the value of an attribute; -f: to a file, -x: in hexadecimal, -V: value only, -C: as C "
+	 "string, -r: as stored"},
 	{"xattr_share", DBG_OPEN, dbg_verb_xattr_share, "", "xattr blocks and how they are shared"},
 };
 
