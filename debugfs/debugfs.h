@@ -37,6 +37,7 @@ struct dbg_extents;
 #define DBG_BYTES 0x4 /* prints raw bytes of the image: not with --json */
 #define DBG_PAGED 0x8 /* at a prompt, long output goes through the pager */
 #define DBG_LISTS 0x10 /* "-l" alone lists fields, which does not require write access */
+#define DBG_EXTENTS 0x20 /* an inode opened with extent_open */
 
 struct dbg_verb {
 	const char *names; /* the name, then aliases, each after ", " */

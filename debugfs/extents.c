@@ -41,13 +41,6 @@ static void print_entry(struct dbg *d, const struct ext_entry *e)
 		e->leaf || e->unwritten || e->visited ? "" : "(none)");
 }
 
-static int need_open(struct dbg *d)
-{
-	if (d->extents)
-		return 0;
-	return xw_fail(&d->diag, XW_ERR_STATE, "no extent handle is open; see extent_open");
-}
-
 /* ---- the handle ---- */
 
 static int verb_open(struct dbg *d, int argc, char **argv)
@@ -85,13 +78,11 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 
 static int verb_close(struct dbg *d, int argc, char **argv)
 {
-	const int rc = need_open(d);
-
 	(void)argv;
 	if (argc != 1)
 		return DBG_USAGE;
 	close_extents(d);
-	return rc;
+	return 0;
 }
 
 /* ---- moving ---- */
@@ -141,10 +132,8 @@ static int moved(struct dbg *d, struct ext_tree *t, int rc)
 static int verb_move(struct dbg *d, int argc, char **argv)
 {
 	struct ext_tree t;
-	int rc = need_open(d);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (argc != 1)
 		return DBG_USAGE;
 	rc = ext_load(d, NULL, d->extents, &t);
@@ -156,11 +145,9 @@ static int verb_move(struct dbg *d, int argc, char **argv)
 static int verb_current(struct dbg *d, int argc, char **argv)
 {
 	struct ext_tree t;
-	int rc = need_open(d);
+	int rc;
 
 	(void)argv;
-	if (rc)
-		return rc;
 	if (argc != 1)
 		return DBG_USAGE;
 	rc = ext_load(d, NULL, d->extents, &t);
@@ -172,11 +159,9 @@ static int verb_info(struct dbg *d, int argc, char **argv)
 	auto_end(ext_unload) struct ext_tree t = {0};
 	const struct ext_node *n;
 	struct ext_entry e;
-	int rc = need_open(d);
+	int rc;
 
 	(void)argv;
-	if (rc)
-		return rc;
 	if (argc != 1)
 		return DBG_USAGE;
 	rc = ext_load(d, NULL, d->extents, &t);
@@ -204,10 +189,8 @@ static int verb_all(struct dbg *d, int argc, char **argv)
 	enum ext_move first = EXT_ROOT, move = EXT_NEXT;
 	struct ext_entry e;
 	struct ext_tree t;
-	int rc = need_open(d);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (argc > 2)
 		return DBG_USAGE;
 	if (argc == 2 && !strcmp(argv[1], "--leaf-only")) {
@@ -247,10 +230,8 @@ static int verb_goto(struct dbg *d, int argc, char **argv)
 {
 	uint64_t lblk, level = 0;
 	struct ext_tree t;
-	int rc = need_open(d);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (argc < 2 || argc > 3)
 		return DBG_USAGE;
 	rc = dbg_number(d, argv[1], "block number", &lblk);
@@ -350,10 +331,8 @@ static int edit_entry(struct dbg *d, int argc, char **argv, enum edit what)
 {
 	struct ext_entry e = {.leaf = true, .len = 1};
 	const bool one_block = what == SET_BMAP;
-	int i = 1, rc = need_open(d);
+	int i = 1, rc;
 
-	if (rc)
-		return rc;
 	for (; i < argc; i++) {
 		if (!strcmp(argv[i], "--uninit"))
 			e.unwritten = true;
@@ -383,66 +362,61 @@ static int verb_set_bmap(struct dbg *d, int argc, char **argv)
 	return edit_entry(d, argc, argv, SET_BMAP);
 }
 
-static int edit_current(struct dbg *d, int argc, enum edit what)
-{
-	const int rc = need_open(d);
-
-	if (rc)
-		return rc;
-	return argc == 1 ? edit(d, what, NULL) : DBG_USAGE;
-}
-
 static int verb_delete(struct dbg *d, int argc, char **argv)
 {
 	(void)argv;
-	return edit_current(d, argc, DELETE);
+	return argc == 1 ? edit(d, DELETE, NULL) : DBG_USAGE;
 }
 
 static int verb_split(struct dbg *d, int argc, char **argv)
 {
 	(void)argv;
-	return edit_current(d, argc, SPLIT);
+	return argc == 1 ? edit(d, SPLIT, NULL) : DBG_USAGE;
 }
 
 static int verb_fix(struct dbg *d, int argc, char **argv)
 {
 	(void)argv;
-	return edit_current(d, argc, FIX_PARENTS);
+	return argc == 1 ? edit(d, FIX_PARENTS, NULL) : DBG_USAGE;
 }
 
 static const struct dbg_verb verbs[] = {
 	{"extent_open, eo", DBG_OPEN, verb_open, "[FILE]",
 	 "open an inode for the verbs below; alone: print the open one"},
-	{"current_node, current", DBG_OPEN, verb_current, "", "the current entry"},
-	{"root_node, root", DBG_OPEN, verb_move, "", "go to the first entry of the root"},
-	{"last_leaf", DBG_OPEN, verb_move, "", "go down to the last leaf entry"},
-	{"first_sibling, first_sib", DBG_OPEN, verb_move, "", "go to the first entry of the node"},
-	{"last_sibling, last_sib", DBG_OPEN, verb_move, "", "go to the last entry of the node"},
-	{"next_sibling, next_sib, ns", DBG_OPEN, verb_move, "", "go to the next entry of the node"},
-	{"prev_sibling, prev_sib, ps", DBG_OPEN, verb_move, "",
+	{"current_node, current", DBG_EXTENTS, verb_current, "", "the current entry"},
+	{"root_node, root", DBG_EXTENTS, verb_move, "", "go to the first entry of the root"},
+	{"last_leaf", DBG_EXTENTS, verb_move, "", "go down to the last leaf entry"},
+	{"first_sibling, first_sib", DBG_EXTENTS, verb_move, "",
+	 "go to the first entry of the node"},
+	{"last_sibling, last_sib", DBG_EXTENTS, verb_move, "", "go to the last entry of the node"},
+	{"next_sibling, next_sib, ns", DBG_EXTENTS, verb_move, "",
+	 "go to the next entry of the node"},
+	{"prev_sibling, prev_sib, ps", DBG_EXTENTS, verb_move, "",
 	 "go to the previous entry of the node"},
-	{"next_leaf, nl", DBG_OPEN, verb_move, "", "go to the next leaf entry"},
-	{"prev_leaf, pl", DBG_OPEN, verb_move, "", "go to the previous leaf entry"},
-	{"next, n", DBG_OPEN, verb_move, "", "go to the next entry, up and down"},
-	{"previous, prev, p", DBG_OPEN, verb_move, "", "go to the previous entry, up and down"},
-	{"up_node, up, u", DBG_OPEN, verb_move, "", "go to the parent"},
-	{"down_node, down, d", DBG_OPEN, verb_move, "", "go to the first child"},
-	{"goto_block, goto", DBG_OPEN, verb_goto, "LBLK [LEVEL]",
+	{"next_leaf, nl", DBG_EXTENTS, verb_move, "", "go to the next leaf entry"},
+	{"prev_leaf, pl", DBG_EXTENTS, verb_move, "", "go to the previous leaf entry"},
+	{"next, n", DBG_EXTENTS, verb_move, "", "go to the next entry, up and down"},
+	{"previous, prev, p", DBG_EXTENTS, verb_move, "", "go to the previous entry, up and down"},
+	{"up_node, up, u", DBG_EXTENTS, verb_move, "", "go to the parent"},
+	{"down_node, down, d", DBG_EXTENTS, verb_move, "", "go to the first child"},
+	{"goto_block, goto", DBG_EXTENTS, verb_goto, "LBLK [LEVEL]",
 	 "go to the entry that holds a logical block; levels count from the leaves"},
-	{"print_all, all", DBG_OPEN | DBG_PAGED, verb_all, "[--leaf-only|--reverse|--reverse-leaf]",
-	 "all entries of the tree"},
-	{"info", DBG_OPEN, verb_info, "", "the current entry, its node, and limits"},
-	{"delete_node, delete", DBG_WRITE, verb_delete, "", "delete the current entry"},
-	{"insert_node, insert", DBG_WRITE, verb_insert, "[--after] [--uninit] LBLK LEN PBLK",
+	{"print_all, all", DBG_EXTENTS | DBG_PAGED, verb_all,
+	 "[--leaf-only|--reverse|--reverse-leaf]", "all entries of the tree"},
+	{"info", DBG_EXTENTS, verb_info, "", "the current entry, its node, and limits"},
+	{"delete_node, delete", DBG_EXTENTS | DBG_WRITE, verb_delete, "",
+	 "delete the current entry"},
+	{"insert_node, insert", DBG_EXTENTS | DBG_WRITE, verb_insert,
+	 "[--after] [--uninit] LBLK LEN PBLK",
 	 "insert an entry before the current one, or after it"},
-	{"split_node, split", DBG_WRITE, verb_split, "", "split the current node"},
-	{"fix_parents, fixp", DBG_WRITE, verb_fix, "",
+	{"split_node, split", DBG_EXTENTS | DBG_WRITE, verb_split, "", "split the current node"},
+	{"fix_parents, fixp", DBG_EXTENTS | DBG_WRITE, verb_fix, "",
 	 "set the parents' logical blocks to that of the current entry"},
-	{"set_bmap", DBG_WRITE, verb_set_bmap, "[--uninit] LBLK PBLK",
+	{"set_bmap", DBG_EXTENTS | DBG_WRITE, verb_set_bmap, "[--uninit] LBLK PBLK",
 	 "map a logical block; PBLK 0 unmaps it"},
-	{"replace_node, replace", DBG_WRITE, verb_replace, "[--uninit] LBLK LEN PBLK",
+	{"replace_node, replace", DBG_EXTENTS | DBG_WRITE, verb_replace, "[--uninit] LBLK LEN PBLK",
 	 "replace the current entry"},
-	{"extent_close, ec", DBG_OPEN, verb_close, "", "close the inode"},
+	{"extent_close, ec", DBG_EXTENTS, verb_close, "", "close the inode"},
 };
 
 const struct dbg_family dbg_extent_verbs = {

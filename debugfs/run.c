@@ -118,14 +118,16 @@ static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
 
 static bool may_run(struct dbg *d, const struct dbg_verb *v, int argc, char **argv)
 {
-	if (v->flags & (DBG_OPEN | DBG_WRITE) && !d->img)
+	const bool writes = v->flags & DBG_WRITE && !only_asks(v, argc, argv);
+
+	if (v->flags & (DBG_OPEN | DBG_WRITE | DBG_EXTENTS) && !d->img)
 		dbg_complain(d, d->stock ? "Filesystem not open" : "no image is open");
-	else if (v->flags & DBG_WRITE && only_asks(v, argc, argv))
-		return true;
-	else if (v->flags & DBG_WRITE && !d->edit)
+	else if (writes && !d->edit)
 		dbg_complain(d, "%s", dbg_read_only(d));
-	else if (v->flags & DBG_WRITE && d->spoiled)
+	else if (writes && d->spoiled)
 		dbg_complain(d, "not done: an earlier change failed halfway");
+	else if (v->flags & DBG_EXTENTS && !d->extents)
+		dbg_complain(d, "no extent handle is open; see extent_open");
 	else if (v->flags & DBG_BYTES && d->json)
 		dbg_complain(d, "prints raw bytes, which --json does not support");
 	else

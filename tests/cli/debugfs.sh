@@ -247,7 +247,7 @@ equal "  of several complaints about a request the first one is in it" "$(tail -
 	'{"request":"ncheck 99999999 0","error":"there is no inode 99999999"'
 equal "  and all are said" "$(grep -c 'ncheck: there is no inode' .err)" 2
 dbg --json -R "cat /file" img
-fails 1 'JSON' "bytes are not JSON"
+fails 1 'not support' "bytes are not JSON"
 dbg --json -R nosuch -R "cat /file" -R "stat" -R 'ls "x' img
 equal "an object for each, whatever becomes of it" "$(grep -c '^{"request":".*","ok":false,"error":".*}$' .out)" 4
 
