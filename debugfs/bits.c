@@ -13,20 +13,10 @@
 
 /* ---- bitmaps ---- */
 
-static int read_raw(struct dbg_bits *b, uint64_t group)
-{
-	struct xw_group_desc gd;
-	int rc = xw_image_group(b->d->img, group, &gd);
-
-	if (rc)
-		return rc;
-	return xw_image_meta(b->d->img, b->inodes ? gd.inode_bitmap : gd.block_bitmap, 0, b->bits,
-			     b->d->img->block_size);
-}
-
 int dbg_bits_group(struct dbg_bits *b, uint64_t group)
 {
 	struct xw_image *img = b->d->img;
+	struct xw_group_desc gd;
 	int rc = 0;
 
 	if (b->bits && b->group == group)
@@ -48,8 +38,12 @@ int dbg_bits_group(struct dbg_bits *b, uint64_t group)
 		return rc;
 	if (rc)
 		dbg_complain_diag(b->d, rc);
-	if (rc || (!b->inodes && !b->sysmap))
-		rc = read_raw(b, group);
+	if (rc || (!b->inodes && !b->sysmap)) {
+		rc = xw_image_group(img, group, &gd);
+		if (!rc)
+			rc = xw_image_meta(img, b->inodes ? gd.inode_bitmap : gd.block_bitmap, 0,
+					   b->bits, img->block_size);
+	}
 	if (!rc)
 		b->group = group;
 	return rc;

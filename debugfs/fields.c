@@ -89,24 +89,11 @@ int field_find(struct dbg *d, const struct field_table *t, size_t size, const ch
 	return xw_fail(&d->diag, XW_ERR_USAGE, "no field '%s'; -l lists them", name);
 }
 
-static const char *kind_name(enum field_kind kind)
-{
-	switch (kind) {
-	case FIELD_INT:
-		return "integer";
-	case FIELD_TIME:
-	case FIELD_ITIME:
-		return "date/time";
-	case FIELD_STRING:
-		return "string";
-	case FIELD_UUID:
-		return "UUID";
-	case FIELD_HASH:
-		return "hash algorithm";
-	default:
-		return "unsigned integer";
-	}
-}
+static const char *const kind_names[] = {
+	[FIELD_UINT] = "unsigned integer", [FIELD_INT] = "integer",   [FIELD_TIME] = "date/time",
+	[FIELD_ITIME] = "date/time",       [FIELD_STRING] = "string", [FIELD_UUID] = "UUID",
+	[FIELD_HASH] = "hash algorithm",   [FIELD_OWN] = "no value",
+};
 
 void field_list(struct dbg *d, const struct field_table *t)
 {
@@ -123,9 +110,8 @@ void field_list(struct dbg *d, const struct field_table *t)
 			snprintf(name, sizeof(name), "%s%s", f->name,
 				 f->hi_width ? "[_hi|_lo]" : "");
 		fprintf(d->out, "\t%-25s\t%s\n", name,
-			f->kind != FIELD_OWN ? kind_name(f->kind)
-			: f->count           ? "physical block of this logical one"
-					     : "no value");
+			f->kind == FIELD_OWN && f->count ? "physical block of this logical one"
+							 : kind_names[f->kind]);
 	}
 }
 
@@ -134,7 +120,7 @@ void field_list(struct dbg *d, const struct field_table *t)
 static int bad_value(struct dbg *d, const struct field_ref *ref, const char *value)
 {
 	return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is not a valid value for %s (%s)", value,
-		       ref->f->name, kind_name(ref->f->kind));
+		       ref->f->name, kind_names[ref->f->kind]);
 }
 
 /* Any number, with or without a sign, as 64 bits. */

@@ -37,34 +37,26 @@ enum {
 
 static const char *type_name(const struct xw_inode *in)
 {
-	switch (in->mode & XW_S_IFMT) {
-	case XW_S_IFREG:
-		return "regular";
-	case XW_S_IFDIR:
-		return "directory";
-	case XW_S_IFCHR:
-		return "character special";
-	case XW_S_IFBLK:
-		return "block special";
-	case XW_S_IFLNK:
-		return "symlink";
-	case XW_S_IFIFO:
-		return "FIFO";
-	case XW_S_IFSOCK:
-		return "socket";
-	default:
-		return "bad type";
-	}
+	static const char *const names[16] = {
+		[XW_S_IFREG >> 12] = "regular",           [XW_S_IFDIR >> 12] = "directory",
+		[XW_S_IFCHR >> 12] = "character special", [XW_S_IFBLK >> 12] = "block special",
+		[XW_S_IFLNK >> 12] = "symlink",           [XW_S_IFIFO >> 12] = "FIFO",
+		[XW_S_IFSOCK >> 12] = "socket",
+	};
+	const char *name = names[in->mode >> 12];
+
+	return name ? name : "bad type";
 }
 
-static void print_time(struct dbg *d, const char *name, const uint8_t *raw, unsigned at,
-		       unsigned extra_at, int64_t sec)
+/* extra_at: offset of the extra field; 0: none. */
+static void print_time(struct dbg *d, const char *prefix, const char *name, const uint8_t *raw,
+		       unsigned at, unsigned extra_at, int64_t sec)
 {
 	if (extra_at)
-		fprintf(d->out, "%6s: 0x%08" PRIx32 ":%08" PRIx32 " -- %s\n", name,
+		fprintf(d->out, "%s%6s: 0x%08" PRIx32 ":%08" PRIx32 " -- %s\n", prefix, name,
 			peek32(raw + at), peek32(raw + extra_at), xw_show_when(sec).s);
 	else
-		fprintf(d->out, "%s: 0x%08" PRIx32 " -- %s\n", name, peek32(raw + at),
+		fprintf(d->out, "%s%s: 0x%08" PRIx32 " -- %s\n", prefix, name, peek32(raw + at),
 			xw_show_when(sec).s);
 }
 
@@ -73,23 +65,17 @@ static void print_times(struct dbg *d, const char *prefix, const struct xw_inode
 {
 	const bool extra = in->extra_isize >= EXTRA_TIMES;
 
-	fputs(prefix, d->out);
-	print_time(d, "ctime", raw, AT_CTIME, extra ? AT_CTIME_EXTRA : 0, in->ctime.sec);
-	fputs(prefix, d->out);
-	print_time(d, "atime", raw, AT_ATIME, extra ? AT_ATIME_EXTRA : 0, in->atime.sec);
-	fputs(prefix, d->out);
-	print_time(d, "mtime", raw, AT_MTIME, extra ? AT_MTIME_EXTRA : 0, in->mtime.sec);
-	if (extra) {
-		fputs(prefix, d->out);
-		print_time(d, "crtime", raw, AT_CRTIME, AT_CRTIME_EXTRA, in->crtime.sec);
-	}
+	print_time(d, prefix, "ctime", raw, AT_CTIME, extra ? AT_CTIME_EXTRA : 0, in->ctime.sec);
+	print_time(d, prefix, "atime", raw, AT_ATIME, extra ? AT_ATIME_EXTRA : 0, in->atime.sec);
+	print_time(d, prefix, "mtime", raw, AT_MTIME, extra ? AT_MTIME_EXTRA : 0, in->mtime.sec);
+	if (extra)
+		print_time(d, prefix, "crtime", raw, AT_CRTIME, AT_CRTIME_EXTRA, in->crtime.sec);
 	if (in->dtime && extra)
 		/* dtime has no extra field: the stock debugger shows that of ctime */
 		fprintf(d->out, "%s dtime: 0x%08" PRIx32 ":(%08" PRIx32 ") -- %s\n", prefix,
 			in->dtime, peek32(raw + AT_CTIME_EXTRA), xw_show_when(in->dtime).s);
 	else if (in->dtime)
-		fprintf(d->out, "%sdtime: 0x%08" PRIx32 " -- %s\n", prefix, in->dtime,
-			xw_show_when(in->dtime).s);
+		print_time(d, prefix, "dtime", raw, AT_DTIME, 0, in->dtime);
 }
 
 void dbg_print_inode_head(struct dbg *d, const char *prefix, xw_ino ino, const struct xw_inode *in,

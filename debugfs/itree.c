@@ -27,24 +27,20 @@ struct itree {
 	struct xw_walk_itree it;
 };
 
-static void entry_json(struct xw_json *j, const struct xw_itree_entry *e)
-{
-	xw_json_object(j, NULL);
-	xw_json_u64(j, "inode", e->key.ino);
-	xw_json_u64(j, "hash", e->key.hash);
-	xw_json_u64(j, "file_type", e->ftype);
-	xw_json_str(j, "name", e->name, e->name_len);
-	xw_json_end(j, '}');
-}
-
 static void dump_leaf(struct itree *t, const uint8_t *block, const struct xw_itree_hdr *h)
 {
+	struct xw_json *j = &t->d->js;
 	struct xw_itree_entry e;
 	uint32_t off = 0;
 
 	while (off < h->used && !xw_itree_leaf_decode(block, h->used, off, &e, &off)) {
 		if (t->d->json) {
-			entry_json(&t->d->js, &e);
+			xw_json_object(j, NULL);
+			xw_json_u64(j, "inode", e.key.ino);
+			xw_json_u64(j, "hash", e.key.hash);
+			xw_json_u64(j, "file_type", e.ftype);
+			xw_json_str(j, "name", e.name, e.name_len);
+			xw_json_end(j, '}');
 			continue;
 		}
 		fprintf(t->d->out, "%" PRIu32 " 0x%08" PRIx32 " (%u) ", e.key.ino, e.key.hash,
@@ -55,15 +51,6 @@ static void dump_leaf(struct itree *t, const uint8_t *block, const struct xw_itr
 			dbg_print_name(t->d, e.name, e.name_len);
 		fputc('\n', t->d->out);
 	}
-}
-
-static void child_json(struct xw_json *j, const struct xw_itree_idx *e)
-{
-	xw_json_object(j, NULL);
-	xw_json_u64(j, "inode", e->key.ino);
-	xw_json_u64(j, "hash", e->key.hash);
-	xw_json_u64(j, "block", e->blk);
-	xw_json_u64(j, "full_percent", (e->quartile + 1) * 25);
 }
 
 static void list_index(struct itree *t, const uint8_t *block, const struct xw_itree_hdr *h)
@@ -104,23 +91,20 @@ static void begin_node(struct itree *t, const struct xw_itree_hdr *h, xw_blk blk
 	xw_json_array(j, "entries");
 }
 
-static void end_node(struct itree *t)
-{
-	if (!t->d->json)
-		return;
-	xw_json_end(&t->d->js, ']');
-	xw_json_end(&t->d->js, '}');
-}
-
 /* Begin the entry of a child in its parent. */
 static void begin_child(struct itree *t, const struct xw_walk_itree_item *child)
 {
+	struct xw_json *j = &t->d->js;
 	struct xw_itree_idx e;
 
 	if (!t->d->json || child->root || t->in_child)
 		return;
 	(void)xw_itree_idx_decode(t->it.at[child->level + 1].block, child->entry, &e);
-	child_json(&t->d->js, &e);
+	xw_json_object(j, NULL);
+	xw_json_u64(j, "inode", e.key.ino);
+	xw_json_u64(j, "hash", e.key.hash);
+	xw_json_u64(j, "block", e.blk);
+	xw_json_u64(j, "full_percent", (e.quartile + 1) * 25);
 	t->in_child = true;
 }
 
@@ -164,7 +148,10 @@ static int on_item(struct itree *t, const struct xw_walk_itree_item *item)
 			list_index(t, item->block, &item->h);
 		break;
 	case XW_WALK_ITREE_DONE:
-		end_node(t);
+		if (t->d->json) {
+			xw_json_end(&t->d->js, ']');
+			xw_json_end(&t->d->js, '}');
+		}
 		end_child(t, item->root);
 		break;
 	}

@@ -53,16 +53,11 @@ struct level {
 	unsigned level;
 };
 
-/* The color of a node: 0 is full. */
-static unsigned step_of(uint64_t used, uint64_t cap)
-{
-	return (unsigned)((cap - XW_MIN(used, cap)) * CLI_DRAW_STEPS / XW_MAX(cap, 1));
-}
-
 static void node_cell(const void *arg, uint64_t first, uint64_t end, struct cli_cell *out)
 {
 	const struct level *l = arg;
 	const struct dbg_itree_node *a = l->nodes[first], *b = l->nodes[end - 1];
+	const uint64_t cap = (end - first) * l->s->cap;
 	uint64_t used = 0, count = 0;
 	char inodes[40] = "";
 
@@ -70,13 +65,14 @@ static void node_cell(const void *arg, uint64_t first, uint64_t end, struct cli_
 		used += l->nodes[i]->used;
 		count += l->nodes[i]->count;
 	}
-	out->step = step_of(used, (end - first) * l->s->cap);
+	/* 0 is full */
+	out->step = (unsigned)((cap - XW_MIN(used, cap)) * CLI_DRAW_STEPS / XW_MAX(cap, 1));
 	if (!l->level)
 		snprintf(inodes, sizeof(inodes), ", inodes %" PRIu32 " to %" PRIu32, a->first,
 			 b->last);
 	snprintf(out->text, sizeof(out->text),
 		 "block %" PRIu64 ": %" PRIu64 " entries, %.20s full%s", a->blk, count,
-		 cli_share((double)used, (double)((end - first) * l->s->cap)).s, inodes);
+		 cli_share((double)used, (double)cap).s, inodes);
 }
 
 /* The nodes of a level. XW_ERR_NOMEM; free l->nodes in any case. */

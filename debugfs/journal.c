@@ -152,18 +152,22 @@ static void dump_data(const struct logdump *l, const struct xw_jtag *tag, uint32
 
 /* ---- blocks of the log ---- */
 
+static void begin_block(const struct logdump *l, const char *kind, uint32_t at)
+{
+	if (!xw_jblock_verify_tail(&l->log->fmt, l->buf) && !l->d->how.no_csum)
+		dbg_complain(l->d, "%s block %" PRIu32 ": checksum mismatch", kind, at);
+	if (l->all)
+		fprintf(l->out, "Dumping %s block, sequence %" PRIu32 ", at block %" PRIu32 ":\n",
+			kind, l->sequence, at);
+}
+
 static uint32_t dump_descriptor(const struct logdump *l, uint32_t at)
 {
 	struct xw_jtag_iter it = {.f = &l->log->fmt, .blk = l->buf};
 	struct xw_jtag tag;
 	uint32_t data = at;
 
-	if (!xw_jblock_verify_tail(&l->log->fmt, l->buf) && !l->d->how.no_csum)
-		dbg_complain(l->d, "descriptor block %" PRIu32 ": checksum mismatch", at);
-	if (l->all)
-		fprintf(l->out,
-			"Dumping descriptor block, sequence %" PRIu32 ", at block %" PRIu32 ":\n",
-			l->sequence, at);
+	begin_block(l, "descriptor", at);
 	while (xw_jtag_next(&it, &tag)) {
 		data = xw_log_next(l->log, data);
 		dump_data(l, &tag, data);
@@ -175,12 +179,7 @@ static void dump_revoke(const struct logdump *l, uint32_t at)
 {
 	uint32_t n = 0;
 
-	if (!xw_jblock_verify_tail(&l->log->fmt, l->buf) && !l->d->how.no_csum)
-		dbg_complain(l->d, "revoke block %" PRIu32 ": checksum mismatch", at);
-	if (l->all)
-		fprintf(l->out,
-			"Dumping revoke block, sequence %" PRIu32 ", at block %" PRIu32 ":\n",
-			l->sequence, at);
+	begin_block(l, "revoke", at);
 	if (xw_jrevoke_count(&l->log->fmt, l->buf, &n))
 		dbg_complain(l->d, "revoke block %" PRIu32 ": impossible length", at);
 	for (uint32_t i = 0; i < n; i++) {
@@ -470,17 +469,6 @@ static int log_options(struct logdump *l, int argc, char **argv, const char **bl
 	return argc - optind > 1 ? DBG_USAGE : 0;
 }
 
-static int run_logdump(struct logdump *l, const char *block, const char *inode)
-{
-	int rc = inode ? find_inode(l, inode) : 0;
-
-	if (!rc && block)
-		rc = find_block(l, block);
-	if (rc)
-		return rc;
-	return l->journal ? dump_file(l) : dump_image(l);
-}
-
 static int verb_logdump(struct dbg *d, int argc, char **argv)
 {
 	struct logdump l = {.d = d, .out = d->out};
@@ -496,7 +484,11 @@ static int verb_logdump(struct dbg *d, int argc, char **argv)
 			return XW_ERR_IO;
 		l.out = d->out = file;
 	}
-	rc = run_logdump(&l, block, inode);
+	rc = inode ? find_inode(&l, inode) : 0;
+	if (!rc && block)
+		rc = find_block(&l, block);
+	if (!rc)
+		rc = l.journal ? dump_file(&l) : dump_image(&l);
 	d->out = before;
 	if (file && fclose(file) && !rc)
 		rc = xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", argv[optind]);

@@ -176,97 +176,64 @@ int dbg_change_bmap(struct dbg *d, char **argv)
 
 /* ---- bits ---- */
 
-typedef int mark_fn(struct xw_update *u, uint64_t n, bool used);
-
-static int mark_block(struct xw_update *u, uint64_t n, bool used)
+/* "FILE [COUNT]" or "BLOCK [COUNT]" */
+static int mark(struct dbg *d, int argc, char **argv, bool inodes, bool used)
 {
-	return xw_update_mark_block(u, n, used);
-}
-
-static int mark_inode(struct xw_update *u, uint64_t n, bool used)
-{
-	return xw_update_mark_inode(u, (xw_ino)n, used);
-}
-
-static void warn(const struct dbg *d, const char *what, uint64_t n, const char *state)
-{
-	if (d->stock)
-		cli_note("%s: Warning: %s %" PRIu64 " already %s", d->verb, what, n, state);
-	else
-		cli_warning("%s: %s %" PRIu64 " already %s", d->verb, what, n, state);
-}
-
-static int mark(struct dbg *d, uint64_t first, uint64_t count, bool used, mark_fn *fn)
-{
-	const char *what = fn == mark_block ? "block" : "inode";
+	const struct xw_super *sb = &d->img->sb;
+	const uint64_t end = inodes ? (uint64_t)sb->inodes_count + 1 : sb->blocks_count;
+	const char *what = inodes ? "inode" : "block", *state = used ? "set" : "clear";
 	struct xw_update *u;
-	int rc = dbg_step_begin(d, &u);
+	uint64_t n, count;
+	xw_ino ino = 0;
+	int rc;
 
+	if (argc < 2 || argc > 3)
+		return DBG_USAGE;
+	rc = inodes ? dbg_inode_number(d, argv[1], &ino) : dbg_block(d, argv[1], &n);
+	if (!rc)
+		rc = dbg_count(d, argc, argv, 2, &count);
 	if (rc)
 		return rc;
-	for (uint64_t i = 0; i < count && !rc; i++) {
-		rc = fn(u, first + i, used);
-		if (rc == XW_ERR_EXISTS) {
-			warn(d, what, first + i, used ? "set" : "clear");
-			rc = 0;
-		}
+	n = inodes ? ino : n;
+	if (count > end - n)
+		return xw_fail(&d->diag, XW_ERR_USAGE,
+			       "%" PRIu64 " %ss from %" PRIu64 " on: the filesystem ends before",
+			       count, what, n);
+	rc = dbg_step_begin(d, &u);
+	if (rc)
+		return rc;
+	for (; count && !rc; count--, n++) {
+		rc = inodes ? xw_update_mark_inode(u, (xw_ino)n, used)
+			    : xw_update_mark_block(u, n, used);
+		if (rc != XW_ERR_EXISTS)
+			continue;
+		rc = 0;
+		if (d->stock)
+			cli_note("%s: Warning: %s %" PRIu64 " already %s", d->verb, what, n, state);
+		else
+			cli_warning("%s: %s %" PRIu64 " already %s", d->verb, what, n, state);
 	}
 	return dbg_step_end(d, rc);
 }
 
-static int mark_blocks(struct dbg *d, int argc, char **argv, bool used)
-{
-	uint64_t blk, count;
-	int rc;
-
-	if (argc < 2 || argc > 3)
-		return DBG_USAGE;
-	rc = dbg_block(d, argv[1], &blk);
-	if (!rc)
-		rc = dbg_count(d, argc, argv, 2, &count);
-	if (!rc && count > d->img->sb.blocks_count - blk)
-		rc = xw_fail(&d->diag, XW_ERR_USAGE,
-			     "%" PRIu64 " blocks from %" PRIu64 " on: the filesystem ends before",
-			     count, blk);
-	return rc ? rc : mark(d, blk, count, used, mark_block);
-}
-
-static int mark_inodes(struct dbg *d, int argc, char **argv, bool used)
-{
-	uint64_t count;
-	xw_ino ino;
-	int rc;
-
-	if (argc < 2 || argc > 3)
-		return DBG_USAGE;
-	rc = dbg_inode_number(d, argv[1], &ino);
-	if (!rc)
-		rc = dbg_count(d, argc, argv, 2, &count);
-	if (!rc && count > (uint64_t)d->img->sb.inodes_count - ino + 1)
-		rc = xw_fail(&d->diag, XW_ERR_USAGE,
-			     "%" PRIu64 " inodes from %" PRIu32 " on: there are not so many", count,
-			     ino);
-	return rc ? rc : mark(d, ino, count, used, mark_inode);
-}
-
 static int verb_setb(struct dbg *d, int argc, char **argv)
 {
-	return mark_blocks(d, argc, argv, true);
+	return mark(d, argc, argv, false, true);
 }
 
 static int verb_freeb(struct dbg *d, int argc, char **argv)
 {
-	return mark_blocks(d, argc, argv, false);
+	return mark(d, argc, argv, false, false);
 }
 
 static int verb_seti(struct dbg *d, int argc, char **argv)
 {
-	return mark_inodes(d, argc, argv, true);
+	return mark(d, argc, argv, true, true);
 }
 
 static int verb_freei(struct dbg *d, int argc, char **argv)
 {
-	return mark_inodes(d, argc, argv, false);
+	return mark(d, argc, argv, true, false);
 }
 
 /* ---- blocks ---- */

@@ -30,14 +30,6 @@ static bool lists(struct dbg *d, int argc, char **argv, const struct field_table
 
 /* ---- inodes ---- */
 
-static int set_bmap(struct dbg *d, xw_ino ino, xw_lblk lblk, const char *value)
-{
-	xw_blk blk;
-	int rc = dbg_block(d, value, &blk);
-
-	return rc ? rc : poke_map_block(d, ino, lblk, &blk);
-}
-
 /*
  * Bytes after the first 128 that i_extra_isize does not cover are attributes, or unused: a time has
  * only its low half then, or does not exist.
@@ -72,6 +64,7 @@ static int verb_sif(struct dbg *d, int argc, char **argv)
 {
 	auto_end(poke_inode_free) struct poke_inode p = {0};
 	struct field_ref ref;
+	xw_blk blk;
 	int rc;
 
 	if (lists(d, argc, argv, &inode_fields))
@@ -83,8 +76,10 @@ static int verb_sif(struct dbg *d, int argc, char **argv)
 		rc = limit_time(d, &p, &ref);
 	if (rc)
 		return rc;
-	if (ref.f->kind == FIELD_OWN)
-		return set_bmap(d, p.ino, ref.index, argv[3]);
+	if (ref.f->kind == FIELD_OWN) {
+		rc = dbg_block(d, argv[3], &blk);
+		return rc ? rc : poke_map_block(d, p.ino, ref.index, &blk);
+	}
 	if (!strcmp(ref.f->name, "checksum"))
 		p.csum_ok = false;
 	rc = field_set(d, &ref, p.raw, argv[3]);

@@ -37,18 +37,6 @@ int dbg_find_place(struct dbg *d, const char *path, struct dbg_place *p)
 	return dbg_inode_number(d, dir, &p->dir);
 }
 
-/* An existing name and its inode. */
-static int find_name(struct dbg *d, const char *path, struct dbg_place *p, xw_ino *ino)
-{
-	int rc = dbg_find_place(d, path, p);
-
-	if (!rc)
-		rc = xw_dir_lookup(d->img, p->dir, p->name, strlen(p->name), ino, NULL);
-	if (rc == XW_ERR_NOTFOUND)
-		xw_fail(&d->diag, rc, "%s" DBG_NO_FILE, path);
-	return rc;
-}
-
 static int link_at(struct xw_update *u, const struct dbg_place *p, xw_ino ino, uint16_t mode)
 {
 	return xw_update_link(u, p->dir, p->name, strlen(p->name), ino,
@@ -256,15 +244,22 @@ static int verb_rmdir(struct dbg *d, int argc, char **argv)
 
 	if (argc != 2)
 		return DBG_USAGE;
-	rc = find_name(d, argv[1], &p, &ino);
+	rc = dbg_find_place(d, argv[1], &p);
+	if (!rc)
+		rc = xw_dir_lookup(d->img, p.dir, p.name, strlen(p.name), &ino, NULL);
+	if (rc == XW_ERR_NOTFOUND)
+		return xw_fail(&d->diag, rc, "%s" DBG_NO_FILE, argv[1]);
 	if (!rc)
 		rc = dbg_read_inode(d, ino, &in, NULL);
-	if (!rc && (in.mode & XW_S_IFMT) != XW_S_IFDIR)
-		rc = xw_fail(&d->diag, XW_ERR_INPUT, "%s" DBG_NO_DIR, argv[1]);
-	if (!rc && (ino == d->cwd || ino == d->root || ino == p.dir))
-		rc = xw_fail(&d->diag, XW_ERR_BUSY, "%s: is the current directory of this session",
-			     argv[1]);
-	if (rc || (rc = dbg_step_begin(d, &u)))
+	if (rc)
+		return rc;
+	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR)
+		return xw_fail(&d->diag, XW_ERR_INPUT, "%s" DBG_NO_DIR, argv[1]);
+	if (ino == d->cwd || ino == d->root || ino == p.dir)
+		return xw_fail(&d->diag, XW_ERR_BUSY,
+			       "%s: is the current directory of this session", argv[1]);
+	rc = dbg_step_begin(d, &u);
+	if (rc)
 		return rc;
 	return dbg_step_end(d, remove_dir(u, &p, ino));
 }

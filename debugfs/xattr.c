@@ -60,19 +60,14 @@ static void print_value(FILE *out, const uint8_t *v, size_t len, bool hex, bool 
 	}
 }
 
-static void full_name(const struct xw_xattr_ref *a, char buf[XW_XATTR_FULL_NAME_MAX])
-{
-	if (!xw_xattr_full_name(a->index, a->name, a->name_len, buf))
-		snprintf(buf, XW_XATTR_FULL_NAME_MAX, "%.*s", a->name_len, a->name);
-}
-
 /* ---- ea_list ---- */
 
 static void print_one(struct dbg *d, const struct xw_xattr_ref *a, bool first)
 {
 	char name[XW_XATTR_FULL_NAME_MAX];
 
-	full_name(a, name);
+	if (!xw_xattr_full_name(a->index, a->name, a->name_len, name))
+		snprintf(name, sizeof(name), "%.*s", a->name_len, a->name);
 	if (first && !d->json)
 		fputs("Extended attributes:\n", d->out);
 	if (d->json) {
