@@ -22,7 +22,7 @@ int dbg_bits_group(struct dbg_bits *b, uint64_t group)
 	if (b->bits && b->group == group)
 		return 0;
 	if (!b->bits) {
-		/* at least one block: the bitmap on disk is read completely */
+		/* room for a whole block, since the bitmap's block is read completely */
 		b->bits = malloc(XW_MAX(img->block_size, img->sb.inodes_per_group / 8 + 8));
 		if (!b->bits)
 			return xw_fail_nomem(&b->d->diag, "bitmap");

@@ -12,10 +12,13 @@ struct dbg_bits {
 	bool inodes; /* inode bitmaps, else block bitmaps */
 	struct xw_sysmap *sysmap;
 	uint64_t group; /* group in `bits` */
-	uint8_t *bits; /* NULL: none yet */
+	uint8_t *bits; /* bitmap of that group; NULL: not loaded yet */
 };
 
-/* A bitmap that contradicts its group is reported and used as it is on disk. */
+/*
+ * Load the bitmap of a group. If it contradicts the descriptor, this is reported, and it is used as
+ * it is on disk.
+ */
 int dbg_bits_group(struct dbg_bits *b, uint64_t group);
 /* Is block or inode n, which must be in the filesystem, in use? */
 int dbg_bits_test(struct dbg_bits *b, uint64_t n, bool *used);

@@ -171,19 +171,12 @@ static int verb_block_dump(struct dbg *d, int argc, char **argv)
 	auto_free uint8_t *buf = malloc(d->img->block_size);
 	const char *file = NULL;
 	bool xattrs = false;
+	const struct dbg_option options[] = {
+		{.letter = 'f', .text = &file}, {.letter = 'x', .given = &xattrs}, {0}};
 	struct xw_map_run run = {0};
-	int key, rc;
+	int rc = dbg_options(d, argc, argv, options);
 
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "f:x")) != -1) {
-		if (key == '?')
-			return DBG_USAGE;
-		if (key == 'f')
-			file = optarg;
-		else
-			xattrs = true;
-	}
-	if (optind + 1 != argc)
+	if (rc || optind + 1 != argc)
 		return DBG_USAGE;
 	if (!buf)
 		return xw_fail_nomem(&d->diag, "block");

@@ -36,7 +36,9 @@ void debugfs_complete_free(char **words)
 	free(words);
 }
 
-/* The start of the last word, and its text without quotes (malloc'd, or NULL). */
+/*
+ * Find the start of the last word, and return its text without quotes (malloc'd; NULL: no memory).
+ */
 static char *last_word(const char *line, size_t len, size_t *from)
 {
 	char *word = malloc(len + 1), *out = word;
@@ -70,7 +72,7 @@ static void offer_verbs(struct offer *o, const struct dbg *d, const char *prefix
 	}
 }
 
-/* DIR, the entry's name, and a slash after directories. */
+/* The completion: the directory as typed, the entry's name, and a slash after a directory. */
 static char *path_word(const char *dir, size_t dir_len, const struct xw_dirent *e)
 {
 	const bool blank = memchr(e->name, ' ', e->name_len) ||

@@ -181,7 +181,7 @@ static int to_file(void *arg, const uint8_t *buf, uint64_t len)
 		/* at most 2^32 blocks of 64 KiB */
 		return lseek(t->fd, (off_t)len, SEEK_CUR) < 0 ? target_failed(t) : 0;
 	while (len) {
-		/* the pipe is full, possibly after a partial write */
+		/* an interrupt may have ended a write to a full pipe */
 		const int rc = interrupted(t->d);
 		ssize_t n;
 
@@ -259,7 +259,7 @@ struct tree {
 	char *path; /* its path, for messages */
 	unsigned depth;
 	xw_ino above[DEPTH_MAX]; /* inode numbers of the parent directories */
-	uint64_t left; /* limit of further entries */
+	uint64_t left; /* number of entries that may still be visited */
 };
 
 static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
@@ -427,7 +427,7 @@ static int verb_rdump(struct dbg *d, int argc, char **argv)
 		return xw_fail_nomem(&d->diag, "tree");
 	t->d = d;
 	t->path = argv[argc - 1];
-	/* every inode may have several names, but a damaged directory may contain them endlessly */
+	/* there may be more names than inodes, but a damaged tree must not be walked endlessly */
 	t->left = (uint64_t)d->img->sb.inodes_count * 16 + 65536;
 	t->dir = dir = open(t->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)

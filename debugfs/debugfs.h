@@ -124,7 +124,7 @@ struct dbg {
 	FILE *out; /* results */
 	struct pager *pager; /* the pager behind `out`; NULL: none */
 	bool json;
-	/* with --json, the result; the text of verbs that leave it empty is quoted */
+	/* with --json: the verb's result; if it is empty, the printed text is the result */
 	struct xw_json js;
 	struct xw_diag diag;
 	const char *verb; /* the current verb, as typed; NULL: none */
@@ -151,7 +151,7 @@ void dbg_run(struct dbg *d, const char *line);
 /* The verb of that name or alias, or NULL. */
 const struct dbg_verb *dbg_find_verb(const struct dbg *d, const char *name);
 bool dbg_is_called(const struct dbg_verb *v, const char *name);
-/* Length of the name at `names`, which is one or more names in a verb's list. */
+/* Length of the first name in a list of names. */
 static inline int dbg_name_len(const char *names)
 {
 	return (int)strcspn(names, ",");
@@ -179,8 +179,8 @@ const char *dbg_read_only(const struct dbg *d);
 #define DBG_NO_DIR ": not a directory"
 
 /*
- * Print "xw-debugfs: VERB: LINE" on stderr, and as stock debugfs "VERB: LINE"; the request has
- * failed, but continues.
+ * Print a message about the current request on stderr: "xw-debugfs: VERB: LINE", under the stock
+ * name "VERB: LINE". The request has failed, but continues.
  */
 void dbg_complain(struct dbg *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same with the message in d->diag (or the text of `code`), which is cleared. */
@@ -193,19 +193,19 @@ int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how);
 /* Commit all changes (unless d->spoiled or !commit) and close. */
 int dbg_close(struct dbg *d, bool commit);
 /*
- * A change that happens completely or not at all (update/steps.h). End it with its result: with 0
- * it is kept, else rolled back; returns that result or, if it cannot be kept, an error.
+ * An atomic change (update/steps.h). dbg_step_end() keeps it if rc is 0, and rolls it back
+ * otherwise; it returns rc, or an error if the change cannot be kept.
  */
 int dbg_step_begin(struct dbg *d, struct xw_update **out);
 int dbg_step_end(struct dbg *d, int rc);
 /*
  * Open and truncate a file on the host for results: returns a descriptor, or a failure.
- * XW_ERR_USAGE: it is the open image, its redo or undo file, or `journal` (may be NULL).
+ * XW_ERR_USAGE: the file is the open image, its redo or undo file, or `journal` (may be NULL).
  */
 int dbg_output_open(struct dbg *d, const char *path, const char *journal);
-/* The same as a stream, or NULL. */
+/* As dbg_output_open(), but returns a stream, or NULL. */
 FILE *dbg_output_stream(struct dbg *d, const char *path, const char *journal);
-/* Bytes of the image were written without a step: cached data is invalid. */
+/* Drop cached data, after bytes of the image were written without a step. */
 void dbg_wrote(struct dbg *d);
 
 /* After set_current_time: set s_wtime of a changed image to that time, as stock debugfs does. */
@@ -219,9 +219,9 @@ int dbg_stamp(struct dbg *d); /* set.c */
  */
 int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out);
 /*
- * The same, and read the inode. raw may be NULL; otherwise *raw is the record, inode_size bytes to
- * be freed by the caller in any case, or NULL. A wrong checksum, or a record that cannot be decoded
- * completely, is reported and is no failure.
+ * As dbg_inode_number(), and read the inode. raw may be NULL; otherwise *raw is the record,
+ * inode_size bytes to be freed by the caller in any case, or NULL. A wrong checksum, or a record
+ * that cannot be decoded completely, is reported but is not a failure.
  */
 int dbg_inode(struct dbg *d, const char *spec, xw_ino *ino, struct xw_inode *in, uint8_t **raw);
 /* Location of an inode's record on disk, which is not checked. */
@@ -250,6 +250,16 @@ char *dbg_path_of(struct dbg *d, xw_ino dir);
 char *dbg_absolute(const char *path);
 /* Must be called before getopt() on the words of a verb. */
 void dbg_getopt_reset(void);
+/* An option of a verb; members that do not apply are NULL. */
+struct dbg_option {
+	char letter; /* 0: the end of the table */
+	bool *given; /* set to true */
+	const char **text; /* set to the option's value */
+	uint64_t *number; /* the value as a number, which messages call `what` */
+	const char *what;
+};
+/* Parse options. Operands start at optind. DBG_USAGE: an unknown option; or an invalid number. */
+int dbg_options(struct dbg *d, int argc, char **argv, const struct dbg_option *options);
 /*
  * Parse options without values: sets bit i of *set for letters[i]. Operands start at optind.
  * DBG_USAGE: an unknown option.

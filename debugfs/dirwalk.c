@@ -52,11 +52,11 @@ static int complain(const struct dirwalk *w, const struct xw_dirblock_item *f)
 	}
 }
 
-/* The entries of a block, or of one part of an inline directory. */
+/* Pass on the entries of a block, or of one part of an inline directory. */
 static int entries(struct dirwalk *w, struct xw_dirblock_area *area, bool removed)
 {
 	struct xw_dirblock_item item;
-	unsigned nth = 0; /* entries so far, unused ones included */
+	unsigned nth = 0; /* number of entries so far, including unused ones */
 	int more, rc = 0;
 
 	area->inodes_count = w->d->img->sb.inodes_count;

@@ -417,7 +417,7 @@ int ext_set_bmap(struct ext_tree *t, xw_lblk lblk, xw_blk pblk, bool unwritten)
 	level = t->pos.depth - t->pos.level;
 	if (!rc)
 		rc = set_bmap(t, &one);
-	if (!rc && ext_goto(t, was.lblk, level)) /* the entry may be gone */
+	if (!rc && ext_goto(t, was.lblk, level)) /* the entry may have been deleted */
 		xw_diag_clear(&t->d->diag);
 	return rc;
 }

@@ -326,7 +326,7 @@ static int edit(struct dbg *d, enum edit what, const struct ext_entry *e)
 	return 0;
 }
 
-/* "[--after] [--uninit] LBLK [LEN] PBLK"; --after only for INSERT. */
+/* The words are "[--after] [--uninit] LBLK [LEN] PBLK"; --after only for INSERT. */
 static int edit_entry(struct dbg *d, int argc, char **argv, enum edit what)
 {
 	struct ext_entry e = {.leaf = true, .len = 1};

@@ -71,7 +71,7 @@ int ext_save(struct ext_tree *t)
 	return rc ? rc : xw_update_get(t->u, t->ino, &t->in, &t->raw);
 }
 
-/* Load the child of the current entry of a level. */
+/* Load the node that the current entry of a level points to. */
 static int load_child(struct ext_tree *t, unsigned level)
 {
 	struct ext_node *parent = &t->node[level], *child = &t->node[level + 1];
@@ -185,7 +185,8 @@ int ext_current(struct ext_tree *t, struct ext_entry *e)
 	*e = (struct ext_entry){.lblk = idx.lblk, .pblk = idx.pblk};
 	e->visited = t->pos.visited[level];
 	e->len = (at + 1 < n->h.entries ? entry_start(t, level, at + 1) : n->end) - idx.lblk;
-	e->len &= UINT32_MAX; /* out of order, it wraps around, as in the stock debugger */
+	/* as in the stock debugger, the length wraps around if entries are out of order */
+	e->len &= UINT32_MAX;
 	return 0;
 }
 

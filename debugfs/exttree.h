@@ -11,7 +11,7 @@
 #include "disk/extent.h"
 #include "disk/inode.h"
 
-/* The position: indexes from the root on. */
+/* Position of the cursor: the index of an entry at each level from the root on. */
 struct ext_pos {
 	unsigned depth, level; /* depth of the tree when it was saved; level of the cursor */
 	bool placed; /* false: no current node */
@@ -26,7 +26,7 @@ struct dbg_extents {
 
 struct ext_node {
 	uint8_t *buf; /* of the root: i_block in ext_tree.in; otherwise malloc'd */
-	xw_blk blk; /* 0: the inode */
+	xw_blk blk; /* 0: the root, in the inode */
 	struct xw_extent_hdr h;
 	uint64_t end; /* logical block at which the parent's next entry starts */
 	bool loaded, dirty;
@@ -90,7 +90,9 @@ int ext_replace(struct ext_tree *t, const struct ext_entry *e);
 int ext_delete(struct ext_tree *t);
 /* Split the current node. XW_ERR_STATE: one half would be empty. */
 int ext_split(struct ext_tree *t);
-/* Set the parents' first logical blocks to that of the current entry, where it is their first. */
+/*
+ * If the current entry is the first of its node, set the logical block in the parents to its own.
+ */
 int ext_fix_parents(struct ext_tree *t);
 /* Map lblk to pblk, or unmap it with pblk 0. Neither block is allocated or freed. */
 int ext_set_bmap(struct ext_tree *t, xw_lblk lblk, xw_blk pblk, bool unwritten);

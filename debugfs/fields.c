@@ -35,7 +35,7 @@ static void store(uint8_t *p, unsigned width, uint64_t v)
 
 /* ---- names ---- */
 
-/* "[INDEX]" after the name of an array. */
+/* Parse the "[INDEX]" after the name of an array. */
 static bool parse_index(const struct field *f, const char *text, uint32_t *out)
 {
 	char *end;
@@ -123,7 +123,7 @@ static int bad_value(struct dbg *d, const struct field_ref *ref, const char *val
 		       ref->f->name, kind_names[ref->f->kind]);
 }
 
-/* Any number, with or without a sign, as 64 bits. */
+/* Parse a number of up to 64 bits with an optional minus. */
 static bool parse_number(const char *text, uint64_t *out)
 {
 	const bool minus = *text == '-';
@@ -136,7 +136,7 @@ static bool parse_number(const char *text, uint64_t *out)
 	return !errno && !*end;
 }
 
-/* YYYYMMDD, optionally followed by parts of HHMMSS. */
+/* Parse YYYYMMDD, optionally followed by parts of HHMMSS. */
 static bool parse_date(const char *text, int64_t *out)
 {
 	const size_t len = strlen(text);

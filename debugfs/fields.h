@@ -19,7 +19,7 @@ enum field_kind {
 };
 
 struct field {
-	const char *name; /* for arrays: of one element, without the index */
+	const char *name; /* of an array: without the index */
 	enum field_kind kind;
 	uint16_t off, width; /* in bytes */
 	uint16_t hi_off, hi_width; /* of the high part; 0: none */

@@ -73,7 +73,7 @@ static int quota_type(struct dbg *d, const char *name, enum xw_quota_type *out)
 	return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is neither user, group nor project", name);
 }
 
-/* Read the whole file, which is small relative to the filesystem. */
+/* Read a whole quota file. */
 static int read_quota(struct dbg *d, enum xw_quota_type type, uint8_t **buf, size_t *len)
 {
 	const struct xw_super *sb = &d->img->sb;

@@ -40,7 +40,7 @@ struct htree {
 	bool shown[XW_HTREE_DEPTH_MAX]; /* by level: the node's entries were printed */
 };
 
-/* Read block lblk of the directory. *pblk 0: failed and reported. */
+/* Read block lblk of the directory. *pblk is 0 if that failed, which has been reported. */
 static int read_block(struct htree *h, uint32_t lblk, uint8_t *buf, xw_blk *pblk)
 {
 	struct xw_map_run run = {0};
@@ -213,7 +213,7 @@ static unsigned entries_of(unsigned level)
 	return level ? XW_DX_NODE_ENTRIES : XW_DX_ROOT_ENTRIES;
 }
 
-/* Print entry i of the node started last. */
+/* Print entry i of the current node. */
 static void begin_entry(struct htree *h, unsigned i)
 {
 	const unsigned level = h->open - 1;
@@ -379,7 +379,7 @@ static int on_finding(struct htree *h, const struct xw_htree_item *f)
 				     f->lblk);
 		end_entry(h);
 		break;
-	default: /* visible in the output */
+	default: /* the output shows what was found */
 		break;
 	}
 	return 0;
@@ -461,39 +461,29 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 	struct xw_dx_hash hash;
 	uint32_t seed[4];
 	const struct xw_super *sb = d->img ? &d->img->sb : NULL;
+	const char *hash_name = NULL, *seed_text = NULL;
 	bool fold = false, verbose = false;
+	const struct dbg_option options[] = {{.letter = 'h', .text = &hash_name},
+					     {.letter = 's', .text = &seed_text},
+					     {.letter = 'c', .given = &fold},
+					     {.letter = 'v', .given = &verbose},
+					     {0}};
 	uint8_t uuid[16] = {0};
 	auto_free char *name = NULL;
 	char text[37];
-	int key, rc;
+	int rc = dbg_options(d, argc, argv, options);
 
+	if (rc)
+		return rc;
 	/* by default, hash version and seed of the open image */
 	if (sb) {
 		version = xw_dx_version(sb, sb->def_hash_version);
 		memcpy(uuid, sb->hash_seed, sizeof(uuid));
 	}
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "h:s:cv")) != -1) {
-		switch (key) {
-		case 'h':
-			if (hash_version(optarg, &version))
-				return xw_fail(&d->diag, XW_ERR_USAGE, "unknown hash '%s'", optarg);
-			break;
-		case 's':
-			if (uuid_parse(optarg, uuid))
-				return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is not a UUID",
-					       optarg);
-			break;
-		case 'c':
-			fold = true;
-			break;
-		case 'v':
-			verbose = true;
-			break;
-		default:
-			return DBG_USAGE;
-		}
-	}
+	if (hash_name && hash_version(hash_name, &version))
+		return xw_fail(&d->diag, XW_ERR_USAGE, "unknown hash '%s'", hash_name);
+	if (seed_text && uuid_parse(seed_text, uuid))
+		return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is not a UUID", seed_text);
 	if (optind + 1 != argc)
 		return DBG_USAGE;
 	for (int i = 0; i < 4; i++)

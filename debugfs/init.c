@@ -67,7 +67,7 @@ static int put(struct init *n, xw_blk blk, const void *buf, size_t blocks)
 	return xw_dev_pwrite(n->dev, buf, blocks * bs, blk * bs);
 }
 
-/* Bitmaps, inode table and descriptor of a group. */
+/* Write bitmaps and inode table of a group, and encode its descriptor. */
 static int put_group(struct init *n, uint32_t g)
 {
 	const uint32_t bs = n->geo.block_size, inodes = n->geo.inodes_per_group;
@@ -96,7 +96,7 @@ static int put_group(struct init *n, uint32_t g)
 		  : xw_dev_zero(n->dev, p.inode_table * bs, (uint64_t)n->geo.itable_blocks * bs);
 }
 
-/* The superblock of group g, alone in its block. */
+/* Write the superblock of group g; the rest of its block is zeros. */
 static int put_super(struct init *n, uint32_t g)
 {
 	memset(n->block, 0, n->geo.block_size);

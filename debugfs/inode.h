@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* An inode as text, for stat and for copies of inodes in a journal. */
+/* Prints an inode, for stat and for copies of inodes in a journal. */
 #ifndef XW_DEBUGFS_INODE_H
 #define XW_DEBUGFS_INODE_H
 
 #include "debugfs.h"
 
-/* From its number to its times; every line starts with `prefix`. raw: the record. */
+/* The lines of stat from the number to the times, each after `prefix`. raw: the record. */
 void dbg_print_inode_head(struct dbg *d, const char *prefix, xw_ino ino, const struct xw_inode *in,
 			  const uint8_t *raw);
 /* The line about extra fields, if the filesystem has them. */

@@ -45,7 +45,7 @@ struct logdump {
 	struct xw_log *log;
 	uint32_t sequence; /* expected sequence number */
 	uint64_t transactions;
-	uint8_t *buf; /* a block of the log; a copy of data after it */
+	uint8_t *buf; /* two blocks: of the log, and a copy of filesystem data */
 };
 
 static bool is_search(const struct logdump *l)
@@ -429,55 +429,26 @@ static int find_inode(struct logdump *l, const char *spec)
 	return 0;
 }
 
-static int log_options(struct logdump *l, int argc, char **argv, const char **block,
-		       const char **inode)
-{
-	int key;
-
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "ab:cf:i:n:OS")) != -1) {
-		switch (key) {
-		case 'a':
-			l->all = true;
-			break;
-		case 'b':
-			*block = optarg;
-			break;
-		case 'c':
-			l->contents = true;
-			break;
-		case 'f':
-			l->journal = optarg;
-			break;
-		case 'i':
-			*inode = optarg;
-			break;
-		case 'n':
-			if (dbg_number(l->d, optarg, "number of transactions", &l->max_trans))
-				return XW_ERR_USAGE;
-			break;
-		case 'O':
-			l->old = true;
-			break;
-		case 'S':
-			l->super = true;
-			break;
-		default:
-			return DBG_USAGE;
-		}
-	}
-	return argc - optind > 1 ? DBG_USAGE : 0;
-}
-
 static int verb_logdump(struct dbg *d, int argc, char **argv)
 {
 	struct logdump l = {.d = d, .out = d->out};
 	const char *block = NULL, *inode = NULL;
+	const struct dbg_option options[] = {
+		{.letter = 'a', .given = &l.all},
+		{.letter = 'b', .text = &block},
+		{.letter = 'c', .given = &l.contents},
+		{.letter = 'f', .text = &l.journal},
+		{.letter = 'i', .text = &inode},
+		{.letter = 'n', .number = &l.max_trans, .what = "number of transactions"},
+		{.letter = 'O', .given = &l.old},
+		{.letter = 'S', .given = &l.super},
+		{0},
+	};
 	FILE *file = NULL, *before = d->out;
-	int rc = log_options(&l, argc, argv, &block, &inode);
+	int rc = dbg_options(d, argc, argv, options);
 
-	if (rc)
-		return rc;
+	if (rc || argc - optind > 1)
+		return rc ? rc : DBG_USAGE;
 	if (optind < argc) {
 		file = dbg_output_stream(d, argv[optind], l.journal);
 		if (!file)

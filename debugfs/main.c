@@ -69,7 +69,7 @@ static int run(const struct debugfs_args *args)
 
 	cli_catch_interrupts();
 	if (args->image && dbg_open(&d, args->image, &args->how)) {
-		/* At a prompt another image may be opened; a batch is intended for this one. */
+		/* At a prompt another image may be opened; a batch of requests ends. */
 		xw_fail_repair(&d.diag);
 		cli_line_failed(&args->line, *d.diag.text ? d.diag.text : xw_err_text(XW_ERR_IO));
 		xw_diag_clear(&d.diag);

@@ -23,7 +23,7 @@ static void damaged(void *arg, uint64_t group)
 {
 	struct mb *m = arg;
 
-	(void)group; /* the message names it */
+	(void)group; /* named in the message */
 	show_problem(m->s, m->view.img->diag);
 }
 
@@ -102,7 +102,7 @@ int mb_structs_summary(struct mb *m, bool kernel)
 	if (rc)
 		return show_done(m->s, img, look, rc);
 	xw_space_structs(m->space, &st);
-	if (kernel && !st.indexed) { /* Linux has no lists in that case */
+	if (kernel && !st.indexed) { /* Linux has no lists without optimize_scan */
 		memset(st.largest_order, 0, sizeof(st.largest_order));
 		memset(st.avg_order, 0, sizeof(st.avg_order));
 	}
@@ -251,7 +251,7 @@ int mb_stats(struct mb *m, bool kernel)
 	struct xw_space_stats st;
 
 	xw_space_stats(m->space, &st);
-	yaml_map(&s.y, "mballoc", false); /* the name of the map in Linux */
+	yaml_map(&s.y, "mballoc", false);
 	xw_space_stats_report(&st, &to);
 	if (kernel) { /* neither times nor preallocations are recorded */
 		yaml_u64(&s.y, "buddies_time_used", 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The allocator's lists and statistics for the current image: what Linux shows of a mounted one in
- * /proc/fs/ext4/DEV. The text is YAML, or with `kernel` the exact layout of Linux (which is not
- * YAML: it indents with tabs and gives a scalar children).
+ * The allocator's lists and statistics for the current image, as Linux shows them for a mounted
+ * filesystem in /proc/fs/ext4/DEV. The text is YAML, or with `kernel` the exact layout of Linux
+ * (which is not YAML: it indents with tabs and gives a scalar children).
  */
 #ifndef XW_DEBUGFS_MB_H
 #define XW_DEBUGFS_MB_H

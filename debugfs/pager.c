@@ -33,9 +33,9 @@ struct pager {
 	char *kept; /* buffered text */
 	size_t n, cap;
 	unsigned rows, columns; /* size of the terminal */
-	unsigned row, column; /* end of the kept text */
-	pid_t pid; /* 0: not started */
-	int pipe; /* its standard input */
+	unsigned row, column; /* end of the buffered text on the screen */
+	pid_t pid; /* of the pager; 0: not started */
+	int pipe; /* the pager's standard input */
 	int alive; /* read end of the pipe that hangs up when the pager has ended */
 	bool failed; /* the pager could not be started */
 	bool left; /* the user has quit the pager */

@@ -176,7 +176,7 @@ int dbg_change_bmap(struct dbg *d, char **argv)
 
 /* ---- bits ---- */
 
-/* "FILE [COUNT]" or "BLOCK [COUNT]" */
+/* The operands are "FILE [COUNT]" or "BLOCK [COUNT]". */
 static int mark(struct dbg *d, int argc, char **argv, bool inodes, bool used)
 {
 	const struct xw_super *sb = &d->img->sb;
@@ -246,33 +246,16 @@ struct zap {
 
 static int zap_options(struct dbg *d, int argc, char **argv, struct zap *z)
 {
-	int key, rc = 0;
+	const struct dbg_option options[] = {
+		{.letter = 'b', .given = &z->has_bit, .number = &z->bit, .what = "bit"},
+		{.letter = 'f', .text = &z->file},
+		{.letter = 'l', .given = &z->has_len, .number = &z->len, .what = "length"},
+		{.letter = 'o', .number = &z->off, .what = "offset"},
+		{.letter = 'p', .given = &z->has_pattern, .number = &z->pattern, .what = "pattern"},
+		{0},
+	};
+	int rc = dbg_options(d, argc, argv, options);
 
-	dbg_getopt_reset();
-	while (!rc && (key = getopt(argc, argv, "b:f:l:o:p:")) != -1) {
-		switch (key) {
-		case 'b':
-			rc = dbg_number(d, optarg, "bit", &z->bit);
-			z->has_bit = true;
-			break;
-		case 'f':
-			z->file = optarg;
-			break;
-		case 'l':
-			rc = dbg_number(d, optarg, "length", &z->len);
-			z->has_len = true;
-			break;
-		case 'o':
-			rc = dbg_number(d, optarg, "offset", &z->off);
-			break;
-		case 'p':
-			rc = dbg_number(d, optarg, "pattern", &z->pattern);
-			z->has_pattern = true;
-			break;
-		default:
-			return DBG_USAGE;
-		}
-	}
 	if (!rc && (optind + 1 != argc || (z->has_bit && (z->has_len || z->off || z->has_pattern))))
 		rc = DBG_USAGE;
 	return rc;

@@ -10,11 +10,14 @@
  * empty line at the end.
  */
 void dbg_hexdump(struct dbg *d, const uint8_t *buf, size_t len);
-/* The same; as JSON an object with the member "bytes_hex". */
+/* dbg_hexdump(), or with --json an object with the member "bytes_hex". */
 void dbg_print_bytes(struct dbg *d, const uint8_t *buf, size_t len);
-/* Names of entries: printable characters unchanged, other bytes as \xNN. */
+/* Print a name: printable characters unchanged, other bytes as \xNN. */
 void dbg_print_name(struct dbg *d, const char *name, size_t len);
-/* The same, and a backslash as \x5c, in malloc'd memory; NULL: out of memory. */
+/*
+ * A name as dbg_print_name() prints it, but with a backslash as \x5c, in malloc'd memory; NULL: out
+ * of memory.
+ */
 char *dbg_shown_name(const char *name, size_t len);
 /* Number of decimal digits of n, at least `least`. */
 int dbg_width(uint64_t n, int least);

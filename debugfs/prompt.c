@@ -44,7 +44,7 @@ static bool goes_on(struct dbg *d)
 	return !d->quit;
 }
 
-/* No line was read: because of an interrupt? Otherwise the session ends. */
+/* No line was read. True: an interrupt dropped it, and the session continues. */
 static bool dropped_line(struct dbg *d, bool failed)
 {
 	if (cli_terminated())

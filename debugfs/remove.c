@@ -71,8 +71,8 @@ static int add_matching(struct removal *r, const struct dbg_place *p)
 }
 
 /*
- * An existing name is taken literally, otherwise it may be a pattern. Whether a name without
- * wildcards exists is found out on removal, unless it need not exist.
+ * An existing name is used literally; otherwise it may be a pattern. Without -f, the removal itself
+ * finds out whether a name without wildcards exists.
  */
 static int add_operand(struct removal *r, const char *path)
 {
@@ -115,7 +115,7 @@ static int add_path(struct removal *r, const char *word)
 	rc = add_operand(r, path);
 	if (rc != XW_ERR_NOTFOUND || !r->force)
 		return rc;
-	xw_diag_clear(&r->d->diag); /* the directory need not exist either */
+	xw_diag_clear(&r->d->diag); /* with -f, the directory need not exist either */
 	return 0;
 }
 

@@ -233,15 +233,9 @@ static int run_external(struct dbg *d, const char *given)
 int dbg_verb_journal_run(struct dbg *d, int argc, char **argv)
 {
 	const char *device = NULL;
-	int key;
+	const struct dbg_option options[] = {{.letter = 'f', .text = &device}, {0}};
 
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "f:")) != -1) {
-		if (key != 'f')
-			return DBG_USAGE;
-		device = optarg;
-	}
-	if (optind != argc)
+	if (dbg_options(d, argc, argv, options) || optind != argc)
 		return DBG_USAGE;
 	if (d->log)
 		return xw_fail(&d->diag, XW_ERR_STATE, "close the journal first (journal_close)");

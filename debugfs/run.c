@@ -108,7 +108,7 @@ const struct dbg_verb *dbg_find_verb(const struct dbg *d, const char *name)
 	return NULL;
 }
 
-/* Is it a writing verb's list of fields (-l), or a verb without its operands, for the usage? */
+/* Does the request only ask about a writing verb: its fields (-l), or its usage (no operands)? */
 static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
 {
 	if (v->flags & DBG_LISTS && argc == 2)
@@ -146,7 +146,8 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 		dbg_complain(d, "%csage: %.*s%s%s", d->stock ? 'U' : 'u', dbg_name_len(typed),
 			     typed, *v->usage ? " " : "", v->usage);
 	} else if (rc == DBG_SAID || (rc == XW_ERR_IO && !*d->diag.text && ferror(d->out))) {
-		d->failed = true; /* the end of the tool reports that results cannot be written */
+		d->failed =
+			true; /* the tool reports at its end that results could not be written */
 	} else if (rc) {
 		if (v->flags & DBG_WRITE)
 			xw_fail_repair(&d->diag);

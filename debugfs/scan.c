@@ -45,7 +45,7 @@ int dbg_each_inode(struct dbg *d, dbg_inode_fn *fn, void *arg)
 
 struct owner {
 	xw_blk blk;
-	xw_ino ino; /* 0: unknown so far */
+	xw_ino ino; /* 0: not found yet */
 };
 
 struct icheck {

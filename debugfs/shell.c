@@ -20,52 +20,34 @@
 
 static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *how, char **undo)
 {
+	const char *size_text = NULL, *undo_name = NULL;
 	uint64_t size = 0;
-	int key, rc = 0;
+	const struct dbg_option options[] = {
+		{.letter = 'b', .text = &size_text, .number = &size, .what = "block size"},
+		{.letter = 'c', .given = &how->catastrophic},
+		{.letter = 'd', .text = &how->data_source},
+		{.letter = 'e'}, /* exclusive access: images are always locked */
+		{.letter = 'f', .given = &how->any_features},
+		{.letter = 'i', .given = &how->e2image},
+		{.letter = 'n', .given = &how->no_csum},
+		{.letter = 's', .number = &how->super_block, .what = "block number"},
+		{.letter = 'w', .given = &how->write},
+		{.letter = 'z', .text = &undo_name},
+		{0},
+	};
+	int rc = dbg_options(d, argc, argv, options);
 
-	dbg_getopt_reset();
-	while (!rc && (key = getopt(argc, argv, "b:cd:efins:wz:")) != -1) {
-		switch (key) {
-		case 'b':
-			rc = dbg_number(d, optarg, "block size", &size);
-			if (!rc && (size < 1024 || size > 65536 || (size & (size - 1))))
-				rc = xw_fail(&d->diag, XW_ERR_USAGE, "bad block size '%s'", optarg);
-			how->block_size = (uint32_t)size;
-			break;
-		case 'c':
-			how->catastrophic = true;
-			break;
-		case 'e':
-			break; /* images are always locked */
-		case 'f':
-			how->any_features = true;
-			break;
-		case 'i':
-			how->e2image = true;
-			break;
-		case 'd':
-			how->data_source = optarg;
-			break;
-		case 'n':
-			how->no_csum = true;
-			break;
-		case 's':
-			rc = dbg_number(d, optarg, "block number", &how->super_block);
-			break;
-		case 'w':
-			how->write = true;
-			break;
-		case 'z':
-			free(*undo);
-			how->undo_file = *undo = dbg_absolute(optarg);
-			if (!*undo)
-				rc = xw_fail_nomem(&d->diag, "name of the undo file");
-			break;
-		default:
-			return DBG_USAGE;
-		}
+	if (rc)
+		return rc;
+	if (size_text && (size < 1024 || size > 65536 || (size & (size - 1))))
+		return xw_fail(&d->diag, XW_ERR_USAGE, "bad block size '%s'", size_text);
+	how->block_size = (uint32_t)size;
+	if (undo_name) {
+		how->undo_file = *undo = dbg_absolute(undo_name);
+		if (!*undo)
+			return xw_fail_nomem(&d->diag, "name of the undo file");
 	}
-	return rc;
+	return 0;
 }
 
 /* Remove "?offset=BYTES" from the end of a name, unless a file of the whole name exists. */

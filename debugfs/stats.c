@@ -6,7 +6,6 @@
 #include "mb.h"
 #include "svg.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,7 +14,7 @@
 struct walk {
 	struct dbg *d;
 	xw_ino ino;
-	uint64_t blocks; /* according to the size */
+	uint64_t blocks; /* size of the file in blocks */
 	struct xw_walk_map w;
 	dbg_piece_fn *fn;
 	void *arg;
@@ -53,7 +53,7 @@ static int emit(struct walk *w, const struct xw_walk_map_item *item)
 		.unwritten = item->unwritten,
 	};
 
-	/* the end of the last entry of a node is not stored: use the size */
+	/* the length of the last index entry is not stored: it ends with the file */
 	if (node && extents && item->lblk + item->len >= DBG_LBLK_END - 1)
 		p.len = w->blocks > item->lblk ? w->blocks - item->lblk : 0;
 	return w->fn(w->arg, &p);
@@ -107,7 +107,7 @@ static int on_finding(struct walk *w, const struct xw_walk_map_item *item)
 	case XW_MAP_BUDGET:
 		complain(w, "maps more blocks than the filesystem has, near block", item->lblk);
 		break;
-	case XW_MAP_EMPTY: /* what it contains instead is shown */
+	case XW_MAP_EMPTY: /* the map is shown as it is stored */
 	case XW_MAP_START:
 	case XW_MAP_END:
 	case XW_MAP_LONG:

@@ -32,6 +32,35 @@ void dbg_getopt_reset(void)
 	opterr = 0;
 }
 
+int dbg_options(struct dbg *d, int argc, char **argv, const struct dbg_option *options)
+{
+	char letters[2 * 16 + 1], *end = letters;
+	int key, rc = 0;
+
+	for (const struct dbg_option *o = options; o->letter; o++) {
+		*end++ = o->letter;
+		if (o->text || o->number)
+			*end++ = ':';
+	}
+	*end = '\0';
+	dbg_getopt_reset();
+	while (!rc && (key = getopt(argc, argv, letters)) != -1) {
+		const struct dbg_option *o = options;
+
+		while (o->letter && o->letter != key)
+			o++;
+		if (!o->letter)
+			return DBG_USAGE;
+		if (o->given)
+			*o->given = true;
+		if (o->text)
+			*o->text = optarg;
+		if (o->number)
+			rc = dbg_number(d, optarg, o->what, o->number);
+	}
+	return rc;
+}
+
 int dbg_flags(int argc, char **argv, const char *letters, unsigned *set)
 {
 	int key;
@@ -145,7 +174,7 @@ int dbg_find_record(struct dbg *d, xw_ino ino, struct dbg_record *r)
 	return rc;
 }
 
-/* The image is opened without verifying checksums (session.c): it is done here. */
+/* Verify a record's checksum: the image is opened without verification (session.c). */
 static void check_csum(struct dbg *d, xw_ino ino, const struct xw_inode *in, uint8_t *record)
 {
 	const struct xw_image *img = d->img;
@@ -229,7 +258,7 @@ static int on_parent_entry(void *arg, const struct dbg_entry *e)
 	return f->name ? FOUND : XW_ERR_NOMEM;
 }
 
-/* The name of `ino` in directory `parent`; NULL: unknown. XW_ERR_NOMEM, else 0. */
+/* Find the name of `ino` in directory `parent`; NULL: unknown. XW_ERR_NOMEM, otherwise 0. */
 static int name_in(struct dbg *d, xw_ino parent, xw_ino ino, char **name)
 {
 	struct found_name f = {.ino = ino};
@@ -261,7 +290,7 @@ char *dbg_path_of(struct dbg *d, xw_ino dir)
 		if (rc == XW_ERR_NOMEM)
 			return NULL;
 		if (!name) {
-			/* unknown: the path starts with its number */
+			/* the name is unknown: the path starts with the inode number */
 			if (asprintf(&path, "<%" PRIu32 ">%s", dir, below) < 0)
 				path = NULL;
 			return path;

@@ -340,7 +340,7 @@ static int has_contents(struct dbg *d, const char *file, xw_ino *ino)
 	return 0;
 }
 
-/* "FILE FIRST [LAST]" */
+/* Parse "FILE FIRST [LAST]". */
 static int range(struct dbg *d, int argc, char **argv, xw_ino *ino, uint64_t lblk[2])
 {
 	int rc;

@@ -131,23 +131,22 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 	const char *device = NULL;
 	struct dbg_log *l;
 	uint64_t version = 0;
-	int key, rc = 0;
+	bool csum = false;
+	const struct dbg_option options[] = {
+		{.letter = 'c', .given = &csum},
+		{.letter = 'f', .text = &device},
+		{.letter = 'v', .number = &version, .what = "version"},
+		{0},
+	};
+	int rc;
 
 	if (d->log)
 		return xw_fail(&d->diag, XW_ERR_STATE, "the journal is open already");
-	dbg_getopt_reset();
-	while (!rc && (key = getopt(argc, argv, "cf:v:")) != -1) {
-		if (key == 'v')
-			rc = dbg_number(d, optarg, "version", &version);
-		else if (key == 'f')
-			device = optarg;
-		else if (key != 'c')
-			return DBG_USAGE;
-		else if (!version)
-			version = 3;
-	}
+	rc = dbg_options(d, argc, argv, options);
 	if (rc || optind != argc)
 		return rc ? rc : DBG_USAGE;
+	if (csum && !version)
+		version = 3;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return xw_fail_nomem(&d->diag, "journal");
@@ -299,7 +298,7 @@ static int write_txn(struct dbg *d, struct txn *t)
 	if (!rc && l->dev)
 		rc = xw_dev_flush(l->dev);
 	if (rc) {
-		d->spoiled |= !l->dev; /* a part of it may be in the log */
+		d->spoiled |= !l->dev; /* the log may contain a part of the transaction */
 		return rc;
 	}
 	l->sequence++;

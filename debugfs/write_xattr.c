@@ -28,7 +28,7 @@ static int read_value(struct dbg *d, const char *path, uint8_t *buf, size_t size
 	return rc;
 }
 
-/* One attribute, as a step. */
+/* Set or remove one attribute, as a step. */
 static int change(struct dbg *d, xw_ino ino, const struct xw_update_xattr *x)
 {
 	struct xw_update *u;
@@ -42,19 +42,13 @@ static int verb_ea_set(struct dbg *d, int argc, char **argv)
 	static const size_t size = XW_XATTR_VALUE_MAX + 1;
 	struct xw_update_xattr x = {0};
 	const char *file = NULL;
+	const struct dbg_option options[] = {
+		{.letter = 'f', .text = &file}, {.letter = 'r', .given = &x.raw}, {0}};
 	auto_free uint8_t *buf = NULL;
 	xw_ino ino;
-	int key, rc;
+	int rc;
 
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "f:r")) != -1) {
-		if (key == '?')
-			return DBG_USAGE;
-		if (key == 'f')
-			file = optarg;
-		x.raw |= key == 'r';
-	}
-	if (argc - optind != (file ? 2 : 3))
+	if (dbg_options(d, argc, argv, options) || argc - optind != (file ? 2 : 3))
 		return DBG_USAGE;
 	x.name = argv[optind + 1];
 	x.value = file ? NULL : argv[optind + 2];

@@ -39,13 +39,13 @@ static void print_hex(FILE *out, const uint8_t *v, size_t len)
 		fprintf(out, "%02x ", v[i]);
 }
 
-/* Is it text, allowing for one byte in eight? */
+/* Is it text? Fewer than one byte in eight may be unprintable. */
 static bool is_text(const uint8_t *v, size_t len)
 {
 	return !odd_bytes(v, len) || odd_bytes(v, len) * 8 < len;
 }
 
-/* " = ..." after a name; nothing for an empty value. */
+/* Print " = VALUE" after a name; nothing for an empty value. */
 static void print_value(FILE *out, const uint8_t *v, size_t len, bool hex, bool c)
 {
 	if (!len)
@@ -204,37 +204,6 @@ static int put_value(struct dbg *d, const struct get *g, const char *name, const
 	return 0;
 }
 
-static int get_options(int argc, char **argv, struct get *g)
-{
-	int key;
-
-	dbg_getopt_reset();
-	while ((key = getopt(argc, argv, "f:xVCr")) != -1) {
-		switch (key) {
-		case 'f':
-			g->file = optarg;
-			break;
-		case 'x':
-			g->hex = true;
-			break;
-		case 'V':
-			g->value_only = true;
-			break;
-		case 'C':
-			g->c = true;
-			break;
-		case 'r':
-			g->raw = true;
-			break;
-		default:
-			return DBG_USAGE;
-		}
-	}
-	if (g->file && (g->hex || g->value_only || g->c))
-		return DBG_USAGE;
-	return argc - optind == 2 ? 0 : DBG_USAGE;
-}
-
 static int verb_ea_get(struct dbg *d, int argc, char **argv)
 {
 	auto_free uint8_t *raw = NULL, *value = NULL;
@@ -244,11 +213,18 @@ static int verb_ea_get(struct dbg *d, int argc, char **argv)
 	uint8_t index;
 	size_t rest;
 	xw_ino ino;
-	int rc = get_options(argc, argv, &g);
+	const struct dbg_option options[] = {
+		{.letter = 'f', .text = &g.file},        {.letter = 'x', .given = &g.hex},
+		{.letter = 'V', .given = &g.value_only}, {.letter = 'C', .given = &g.c},
+		{.letter = 'r', .given = &g.raw},        {0},
+	};
 	const char *name;
+	int rc;
 
-	if (rc)
-		return rc;
+	if (dbg_options(d, argc, argv, options) || argc - optind != 2)
+		return DBG_USAGE;
+	if (g.file && (g.hex || g.value_only || g.c))
+		return DBG_USAGE;
 	name = argv[optind + 1];
 	rc = dbg_inode(d, argv[optind], &ino, &in, &raw);
 	if (rc)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Extended attributes as text. */
+/* Prints extended attributes. */
 #ifndef XW_DEBUGFS_XATTR_H
 #define XW_DEBUGFS_XATTR_H
 
 #include "debugfs.h"
 
-/* "Extended attributes:" and one line each; nothing if there are none. */
+/* Print "Extended attributes:" and a line for each; nothing if there are none. */
 int dbg_print_xattrs(struct dbg *d, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
-/* The structure of an xattr block, or of the in-inode area, as found. */
+/* Print the structure of an xattr block or of the area in an inode, as it is stored. */
 void dbg_dump_xattr_block(struct dbg *d, const uint8_t *block);
 void dbg_dump_xattr_inode(struct dbg *d, const uint8_t *area, size_t size);
 

@@ -28,7 +28,7 @@ static void begin(struct yaml *y, const char *key)
 		fprintf(y->out, "%s:", key);
 }
 
-/* The blank between the key and a value on the same line. */
+/* Print the blank between the key and a value on the same line. */
 static void blank(const struct yaml *y, const char *key)
 {
 	if (key)

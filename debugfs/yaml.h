@@ -21,11 +21,11 @@ struct yaml {
 	FILE *out; /* NULL: write to js */
 	struct xw_json *js;
 	const char *indent; /* indentation of one level */
-	unsigned indented; /* levels in block style */
+	unsigned indented; /* number of open levels in block style */
 	/* from here on internal; initially zero */
 	unsigned depth;
 	char close[YAML_DEPTH]; /* '}' or ']' of each open level */
-	bool block[YAML_DEPTH]; /* in block style */
+	bool block[YAML_DEPTH]; /* by level: in block style */
 	bool comma; /* a value precedes, in flow style */
 };
 
