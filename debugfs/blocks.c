@@ -171,8 +171,7 @@ static int verb_block_dump(struct dbg *d, int argc, char **argv)
 	auto_free uint8_t *buf = malloc(d->img->block_size);
 	const char *file = NULL;
 	bool xattrs = false;
-	const struct dbg_option options[] = {
-		{.letter = 'f', .text = &file}, {.letter = 'x', .given = &xattrs}, {0}};
+	const struct dbg_option options[] = {{'f', .text = &file}, {'x', .given = &xattrs}, {0}};
 	struct xw_map_run run = {0};
 	int rc = dbg_options(d, argc, argv, options);
 

@@ -9,14 +9,14 @@
 #include "fields.h"
 
 /* clang-format off */
-#define UINT(name, off, width)                  {name, FIELD_UINT, off, width, 0, 0, 0}
-#define UINT_HI(name, off, width, hi, hi_width) {name, FIELD_UINT, off, width, hi, hi_width, 0}
+#define UINT(name, off, width)                  {name, FIELD_UINT, off, width}
+#define UINT_HI(name, off, width, hi, hi_width) {name, FIELD_UINT, off, width, hi, hi_width}
 #define ARRAY(name, off, width, count)          {name, FIELD_UINT, off, width, 0, 0, count}
-#define TIME(name, off)                         {name, FIELD_TIME, off, 4, 0, 0, 0}
-#define TIME_HI(name, off, hi)                  {name, FIELD_TIME, off, 4, hi, 1, 0}
-#define ITIME(name, off, hi)                    {name, FIELD_ITIME, off, 4, hi, 4, 0}
-#define STRING(name, off, width)                {name, FIELD_STRING, off, width, 0, 0, 0}
-#define UUID(name, off)                         {name, FIELD_UUID, off, 16, 0, 0, 0}
+#define TIME(name, off)                         {name, FIELD_TIME, off, 4}
+#define TIME_HI(name, off, hi)                  {name, FIELD_TIME, off, 4, hi, 1}
+#define ITIME(name, off, hi)                    {name, FIELD_ITIME, off, 4, hi, 4}
+#define STRING(name, off, width)                {name, FIELD_STRING, off, width}
+#define UUID(name, off)                         {name, FIELD_UUID, off, 16}
 /* clang-format on */
 
 static const struct field inode[] = {
@@ -62,14 +62,14 @@ static const struct field super[] = {
 	UINT("free_inodes_count", 0x10, 4),
 	UINT("first_data_block", 0x14, 4),
 	UINT("log_block_size", 0x18, 4),
-	{"log_cluster_size", FIELD_INT, 0x1C, 4, 0, 0, 0},
+	{"log_cluster_size", FIELD_INT, 0x1C, 4},
 	UINT("blocks_per_group", 0x20, 4),
 	UINT("clusters_per_group", 0x24, 4),
 	UINT("inodes_per_group", 0x28, 4),
 	TIME_HI("mtime", 0x2C, 0x275),
 	TIME_HI("wtime", 0x30, 0x274),
 	UINT("mnt_count", 0x34, 2),
-	{"max_mnt_count", FIELD_INT, 0x36, 2, 0, 0, 0},
+	{"max_mnt_count", FIELD_INT, 0x36, 2},
 	UINT("magic", 0x38, 2),
 	UINT("state", 0x3A, 2),
 	UINT("errors", 0x3C, 2),
@@ -98,7 +98,7 @@ static const struct field super[] = {
 	UINT("journal_dev", 0xE4, 4),
 	UINT("last_orphan", 0xE8, 4),
 	UUID("hash_seed", 0xEC),
-	{"def_hash_version", FIELD_HASH, 0xFC, 1, 0, 0, 0},
+	{"def_hash_version", FIELD_HASH, 0xFC, 1},
 	UINT("jnl_backup_type", 0xFD, 1),
 	UINT("desc_size", 0xFE, 2),
 	UINT("default_mount_opts", 0x100, 4),
@@ -163,7 +163,7 @@ static const struct field group[] = {
 };
 
 static const struct field mmp[] = {
-	{"clear", FIELD_OWN, 0, 0, 0, 0, 0},
+	{"clear", FIELD_OWN, 0, 0},
 	UINT("magic", 0x0, 4),
 	UINT("seq", 0x4, 4),
 	UINT("time", 0x8, 8),

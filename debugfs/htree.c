@@ -463,10 +463,10 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 	const struct xw_super *sb = d->img ? &d->img->sb : NULL;
 	const char *hash_name = NULL, *seed_text = NULL;
 	bool fold = false, verbose = false;
-	const struct dbg_option options[] = {{.letter = 'h', .text = &hash_name},
-					     {.letter = 's', .text = &seed_text},
-					     {.letter = 'c', .given = &fold},
-					     {.letter = 'v', .given = &verbose},
+	const struct dbg_option options[] = {{'h', .text = &hash_name},
+					     {'s', .text = &seed_text},
+					     {'c', .given = &fold},
+					     {'v', .given = &verbose},
 					     {0}};
 	uint8_t uuid[16] = {0};
 	auto_free char *name = NULL;

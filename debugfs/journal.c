@@ -434,14 +434,14 @@ static int verb_logdump(struct dbg *d, int argc, char **argv)
 	struct logdump l = {.d = d, .out = d->out};
 	const char *block = NULL, *inode = NULL;
 	const struct dbg_option options[] = {
-		{.letter = 'a', .given = &l.all},
-		{.letter = 'b', .text = &block},
-		{.letter = 'c', .given = &l.contents},
-		{.letter = 'f', .text = &l.journal},
-		{.letter = 'i', .text = &inode},
-		{.letter = 'n', .number = &l.max_trans, .what = "number of transactions"},
-		{.letter = 'O', .given = &l.old},
-		{.letter = 'S', .given = &l.super},
+		{'a', .given = &l.all},
+		{'b', .text = &block},
+		{'c', .given = &l.contents},
+		{'f', .text = &l.journal},
+		{'i', .text = &inode},
+		{'n', .number = &l.max_trans, .what = "number of transactions"},
+		{'O', .given = &l.old},
+		{'S', .given = &l.super},
 		{0},
 	};
 	FILE *file = NULL, *before = d->out;

@@ -247,11 +247,11 @@ struct zap {
 static int zap_options(struct dbg *d, int argc, char **argv, struct zap *z)
 {
 	const struct dbg_option options[] = {
-		{.letter = 'b', .given = &z->has_bit, .number = &z->bit, .what = "bit"},
-		{.letter = 'f', .text = &z->file},
-		{.letter = 'l', .given = &z->has_len, .number = &z->len, .what = "length"},
-		{.letter = 'o', .number = &z->off, .what = "offset"},
-		{.letter = 'p', .given = &z->has_pattern, .number = &z->pattern, .what = "pattern"},
+		{'b', .given = &z->has_bit, .number = &z->bit, .what = "bit"},
+		{'f', .text = &z->file},
+		{'l', .given = &z->has_len, .number = &z->len, .what = "length"},
+		{'o', .number = &z->off, .what = "offset"},
+		{'p', .given = &z->has_pattern, .number = &z->pattern, .what = "pattern"},
 		{0},
 	};
 	int rc = dbg_options(d, argc, argv, options);

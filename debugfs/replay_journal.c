@@ -233,7 +233,7 @@ static int run_external(struct dbg *d, const char *given)
 int dbg_verb_journal_run(struct dbg *d, int argc, char **argv)
 {
 	const char *device = NULL;
-	const struct dbg_option options[] = {{.letter = 'f', .text = &device}, {0}};
+	const struct dbg_option options[] = {{'f', .text = &device}, {0}};
 
 	if (dbg_options(d, argc, argv, options) || optind != argc)
 		return DBG_USAGE;

@@ -23,16 +23,16 @@ static int open_options(struct dbg *d, int argc, char **argv, struct dbg_how *ho
 	const char *size_text = NULL, *undo_name = NULL;
 	uint64_t size = 0;
 	const struct dbg_option options[] = {
-		{.letter = 'b', .text = &size_text, .number = &size, .what = "block size"},
-		{.letter = 'c', .given = &how->catastrophic},
-		{.letter = 'd', .text = &how->data_source},
-		{.letter = 'e'}, /* exclusive access: images are always locked */
-		{.letter = 'f', .given = &how->any_features},
-		{.letter = 'i', .given = &how->e2image},
-		{.letter = 'n', .given = &how->no_csum},
-		{.letter = 's', .number = &how->super_block, .what = "block number"},
-		{.letter = 'w', .given = &how->write},
-		{.letter = 'z', .text = &undo_name},
+		{'b', .text = &size_text, .number = &size, .what = "block size"},
+		{'c', .given = &how->catastrophic},
+		{'d', .text = &how->data_source},
+		{'e'}, /* exclusive access: images are always locked */
+		{'f', .given = &how->any_features},
+		{'i', .given = &how->e2image},
+		{'n', .given = &how->no_csum},
+		{'s', .number = &how->super_block, .what = "block number"},
+		{'w', .given = &how->write},
+		{'z', .text = &undo_name},
 		{0},
 	};
 	int rc = dbg_options(d, argc, argv, options);

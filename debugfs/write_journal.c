@@ -133,9 +133,9 @@ static int verb_open(struct dbg *d, int argc, char **argv)
 	uint64_t version = 0;
 	bool csum = false;
 	const struct dbg_option options[] = {
-		{.letter = 'c', .given = &csum},
-		{.letter = 'f', .text = &device},
-		{.letter = 'v', .number = &version, .what = "version"},
+		{'c', .given = &csum},
+		{'f', .text = &device},
+		{'v', .number = &version, .what = "version"},
 		{0},
 	};
 	int rc;

@@ -42,8 +42,7 @@ static int verb_ea_set(struct dbg *d, int argc, char **argv)
 	static const size_t size = XW_XATTR_VALUE_MAX + 1;
 	struct xw_update_xattr x = {0};
 	const char *file = NULL;
-	const struct dbg_option options[] = {
-		{.letter = 'f', .text = &file}, {.letter = 'r', .given = &x.raw}, {0}};
+	const struct dbg_option options[] = {{'f', .text = &file}, {'r', .given = &x.raw}, {0}};
 	auto_free uint8_t *buf = NULL;
 	xw_ino ino;
 	int rc;

@@ -214,9 +214,8 @@ static int verb_ea_get(struct dbg *d, int argc, char **argv)
 	size_t rest;
 	xw_ino ino;
 	const struct dbg_option options[] = {
-		{.letter = 'f', .text = &g.file},        {.letter = 'x', .given = &g.hex},
-		{.letter = 'V', .given = &g.value_only}, {.letter = 'C', .given = &g.c},
-		{.letter = 'r', .given = &g.raw},        {0},
+		{'f', .text = &g.file}, {'x', .given = &g.hex}, {'V', .given = &g.value_only},
+		{'C', .given = &g.c},   {'r', .given = &g.raw}, {0},
 	};
 	const char *name;
 	int rc;
