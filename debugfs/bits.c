@@ -212,7 +212,8 @@ static int verb_ffb(struct dbg *d, int argc, char **argv)
 		fputc('\n', d->out);
 	if (rc || !left)
 		return rc;
-	return xw_fail(&d->diag, XW_ERR_NOSPC, "no more free blocks from there on");
+	return xw_fail(&d->diag, XW_ERR_NOSPC, "found %" PRIu64 " of %" PRIu64 " free blocks",
+		       n - left, n);
 }
 
 static int verb_ffi(struct dbg *d, int argc, char **argv)

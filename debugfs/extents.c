@@ -259,7 +259,7 @@ static int read_entry(struct dbg *d, char **argv, bool one_block, struct ext_ent
 	if (!rc)
 		rc = dbg_number(d, *argv, "physical block", &e->pblk);
 	if (!rc && (e->lblk > UINT32_MAX || e->pblk >> 48 || !e->len || e->len > UINT32_MAX))
-		rc = xw_fail(&d->diag, XW_ERR_USAGE, "an extent cannot have these numbers");
+		rc = xw_fail(&d->diag, XW_ERR_USAGE, "numbers out of range for an extent");
 	return rc;
 }
 

@@ -104,7 +104,8 @@ static int load_child(struct ext_tree *t, unsigned level)
 	if (xw_extent_hdr_decode(child->buf, bs, &child->h) ||
 	    child->h.depth != t->pos.depth - level - 1)
 		return xw_fail(&t->d->diag, XW_ERR_CORRUPT,
-			       "inode %" PRIu32 ": block %" PRIu64 " is no node of its extent tree",
+			       "inode %" PRIu32 ": block %" PRIu64
+			       " is not a node of its extent tree",
 			       t->ino, idx.pblk);
 	if (xw_super_has_csum(&t->img->sb) && !t->d->how.no_csum &&
 	    xw_extent_block_verify(child->buf, bs, seed))

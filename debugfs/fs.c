@@ -94,8 +94,8 @@ static int read_quota(struct dbg *d, enum xw_quota_type type, uint8_t **buf, siz
 		return rc;
 	if (in.size > QUOTA_FILE_MAX)
 		return xw_fail(&d->diag, XW_ERR_CORRUPT,
-			       "inode %" PRIu32 ": a quota file of %" PRIu64 " bytes", inums[type],
-			       in.size);
+			       "inode %" PRIu32 ": quota file too large, %" PRIu64 " bytes",
+			       inums[type], in.size);
 	*buf = malloc((size_t)in.size + 1);
 	if (!*buf)
 		return xw_fail_nomem(&d->diag, "quota file");

@@ -123,7 +123,7 @@ static void say_finding(struct itree *t, const struct xw_walk_itree_item *f)
 		return;
 	}
 	begin_child(t, &t->it.child);
-	dbg_complain(t->d, "block %" PRIu64 ": no node of this tree: %s", f->blk, f->what);
+	dbg_complain(t->d, "block %" PRIu64 ": not a node of this tree: %s", f->blk, f->what);
 	end_child(t, f->root);
 }
 

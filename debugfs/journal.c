@@ -317,8 +317,8 @@ static int dump_opened(struct logdump *l)
 	/* the location searched for is in blocks of the image */
 	if (is_search(l) && l->log->block_size != bs)
 		return xw_fail(&l->d->diag, XW_ERR_UNSUPPORTED,
-			       "blocks of the journal have %" PRIu32 " bytes, of the image %" PRIu32
-			       ": -b and -i cannot search it",
+			       "the journal has blocks of %" PRIu32 " bytes, the image of %" PRIu32
+			       ": -b and -i are not supported",
 			       l->log->block_size, bs);
 	buf = malloc(2 * (size_t)l->log->block_size);
 	if (!buf)

@@ -43,9 +43,8 @@ static int list(struct dbg *d)
 		int rc;
 
 		if (!is_inode(d, ino) || !budget--) {
-			dbg_complain(d, "the list: %s %" PRIu32,
-				     is_inode(d, ino) ? "it is circular at" : "there is no inode",
-				     ino);
+			dbg_complain(d, "orphan list: %s %" PRIu32,
+				     is_inode(d, ino) ? "circular at inode" : "invalid inode", ino);
 			return DBG_SAID;
 		}
 		print(d, ino, "list");
@@ -68,7 +67,7 @@ static bool file_block(struct dbg *d, uint32_t seed, xw_blk blk, uint8_t *buf)
 		return false;
 	}
 	if (xw_orphan_verify(buf, bs, xw_super_has_csum(&d->img->sb), seed, blk)) {
-		dbg_complain(d, "the orphan file: block %" PRIu64 " is not valid", blk);
+		dbg_complain(d, "orphan file: block %" PRIu64 " is damaged", blk);
 		ok = false;
 	}
 	for (uint32_t i = 0; i < xw_orphan_slots(bs); i++) {

@@ -186,7 +186,7 @@ static void check_csum(struct dbg *d, xw_ino ino, const struct xw_inode *in, uin
 	if (!xw_inode_decode(record, &img->sb, &right))
 		dbg_complain(d,
 			     "inode %" PRIu32 ": checksum mismatch: 0x%08" PRIx32
-			     ", it should be 0x%08" PRIx32,
+			     " stored, 0x%08" PRIx32 " computed",
 			     ino, in->checksum, right.checksum);
 }
 

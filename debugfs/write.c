@@ -333,8 +333,7 @@ static int has_contents(struct dbg *d, const char *file, xw_ino *ino)
 	if (rc)
 		return rc;
 	if ((in.mode & XW_S_IFMT) == XW_S_IFDIR)
-		return xw_fail(&d->diag, XW_ERR_INPUT,
-			       "%s: a directory, whose blocks hold names; see expand_dir", file);
+		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: is a directory; use expand_dir", file);
 	if (*ino < d->img->sb.first_ino || (in.mode & XW_S_IFMT) != XW_S_IFREG)
 		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: not a file with contents", file);
 	return 0;

@@ -295,7 +295,7 @@ is "and what goes on without" grep -q -e "--ignore-checksums" .err
 for verb in "fallocate / 2" "punch /sub 0" "fallocate <8> 0 9999"; do
 	cp img y.img
 	dbg -w -R "$verb" y.img
-	fails 1 'a directory, whose blocks hold names|not a file with contents' "$verb"
+	fails 1 'is a directory; use expand_dir|not a file with contents' "$verb"
 done
 
 dbg -R "mb_groups 1 0" img
@@ -596,9 +596,9 @@ mkfs -q -b 4096 -d tree large.img 8M
 dbg -R "logdump -f journal.img" large.img
 works "logdump -f"
 dbg -R "logdump -i <16> -f journal.img" large.img
-fails 1 'blocks of the journal have 1024 bytes' "logdump -f -i with blocks of another size"
+fails 1 'the journal has blocks of 1024 bytes' "logdump -f -i with blocks of another size"
 dbg -R "logdump -b 100 -f journal.img" large.img
-fails 1 'blocks of the journal have 1024 bytes' "logdump -f -b with blocks of another size"
+fails 1 'the journal has blocks of 1024 bytes' "logdump -f -b with blocks of another size"
 
 # inodes that were deleted in the first hours of 1970
 cp img gone
