@@ -87,7 +87,7 @@ static int put_piece(void *arg, const struct dbg_piece *p)
 }
 
 /* The size, limited to what block numbers can address. */
-static uint64_t size_in_reach(struct dbg *d, xw_ino ino, const struct xw_inode *in)
+static uint64_t limited_size(struct dbg *d, xw_ino ino, const struct xw_inode *in)
 {
 	const uint32_t bs = d->img->block_size;
 	/* Linux does not use the last block number */
@@ -121,7 +121,7 @@ static int contents(struct dbg *d, xw_ino ino, const struct xw_inode *in, const 
 		return put(arg, in->block, (size_t)XW_MIN(in->size, sizeof(in->block)));
 	if (!xw_inode_has_map(in))
 		return 0;
-	s.size = size_in_reach(d, ino, in);
+	s.size = limited_size(d, ino, in);
 	rc = dbg_walk(d, ino, in, put_piece, &s);
 	return rc ? rc : put_zeros(&s, s.size);
 }

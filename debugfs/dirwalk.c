@@ -127,7 +127,7 @@ static int on_piece(void *arg, const struct dbg_piece *p)
 	return rc;
 }
 
-static int dot(struct dirwalk *w, const char *name, xw_ino ino)
+static int emit_dot(struct dirwalk *w, const char *name, xw_ino ino)
 {
 	const struct dbg_entry e = {
 		.e = {.ino = ino, .rec_len = 12, .name_len = (uint8_t)strlen(name), .name = name},
@@ -145,9 +145,9 @@ static int inline_dir(struct dirwalk *w, const uint8_t *raw)
 
 	if (rc && rc != XW_ERR_NOTFOUND)
 		dbg_complain_diag(w->d, rc);
-	rc = dot(w, ".", w->ino);
+	rc = emit_dot(w, ".", w->ino);
 	if (!rc)
-		rc = dot(w, "..", peek32(w->in->block));
+		rc = emit_dot(w, "..", peek32(w->in->block));
 	if (!rc)
 		rc = entries(w,
 			     &(struct xw_dirblock_area){.data = w->in->block + 4,

@@ -25,14 +25,14 @@ struct rest {
 	int ended; /* the code with which fn ended the walk */
 };
 
-static int deliver(struct rest *r, const struct dbg_entry *e)
+static int pass(struct rest *r, const struct dbg_entry *e)
 {
 	r->ended = r->fn(r->arg, e);
 	return r->ended;
 }
 
 /* Was this entry returned through the tree? */
-static bool is_delivered(const struct rest *r, const struct xw_dirent *e)
+static bool was_passed(const struct rest *r, const struct xw_dirent *e)
 {
 	if (!r->any || e->ino > r->last.key.ino)
 		return false;
@@ -48,9 +48,9 @@ static int on_rest(void *arg, const struct dbg_entry *e)
 
 	if (r->dots && e->lblk)
 		return PAST_DOTS;
-	if (r->dots != e->dots || !e->e.ino || is_delivered(r, &e->e))
+	if (r->dots != e->dots || !e->e.ino || was_passed(r, &e->e))
 		return 0;
-	return deliver(r, e);
+	return pass(r, e);
 }
 
 static int through_tree(struct xw_itree_iter *it, struct rest *r)
@@ -70,7 +70,7 @@ static int through_tree(struct xw_itree_iter *it, struct rest *r)
 		r->last = t;
 		r->any = true;
 		memcpy(r->name, t.name, t.name_len);
-		deliver(r, &e);
+		pass(r, &e);
 	}
 	return r->ended ? r->ended : rc;
 }

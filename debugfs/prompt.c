@@ -36,7 +36,7 @@ void debugfs_script(struct dbg *d, FILE *in, bool echo)
  * At a prompt an interrupt ends the request, or the line being typed, but not the session. A
  * session that is terminated, or loses its terminal, ends without committing its changes.
  */
-static bool goes_on(struct dbg *d)
+static bool session_continues(struct dbg *d)
 {
 	if (cli_terminated())
 		return false;
@@ -126,7 +126,7 @@ static void run_prompt(struct dbg *d, EditLine *el, History *hist)
 {
 	HistEvent ev;
 
-	while (goes_on(d)) {
+	while (session_continues(d)) {
 		int len = 0;
 		const char *line = el_gets(el, &len);
 		char *text;
@@ -190,7 +190,7 @@ static void prompt_plainly(struct dbg *d)
 	char *line = NULL;
 	size_t size = 0;
 
-	while (goes_on(d)) {
+	while (session_continues(d)) {
 		fputs("debugfs: ", d->out);
 		fflush(d->out);
 		if (getline(&line, &size, stdin) >= 0) {

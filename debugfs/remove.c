@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "place.h"
+#include "path.h"
 #include "read/dirs.h"
 #include "edit/edit.h"
 
@@ -41,7 +41,7 @@ static int add(struct removal *r, xw_ino dir, const char *name, size_t len)
 }
 
 /* Add all names that match the pattern; names with a leading dot only if the pattern has one. */
-static int add_matching(struct removal *r, const struct dbg_place *p)
+static int add_matching(struct removal *r, const struct dbg_path *p)
 {
 	struct xw_image *img = r->d->img;
 	auto_free uint8_t *raw = malloc(img->inode_size);
@@ -77,10 +77,10 @@ static int add_matching(struct removal *r, const struct dbg_place *p)
 static int add_operand(struct removal *r, const char *path)
 {
 	const size_t had = r->v.n;
-	struct dbg_place p;
+	struct dbg_path p;
 	xw_ino ino;
 	bool pattern;
-	int rc = dbg_find_place(r->d, path, &p);
+	int rc = dbg_split_path(r->d, path, &p);
 
 	if (rc)
 		return rc;

@@ -50,7 +50,7 @@ int dbg_journal_device(struct dbg *d, const char *given, char **out)
 		       uuid.s);
 }
 
-static void say(struct dbg *d, uint32_t transactions, uint64_t blocks)
+static void print_totals(struct dbg *d, uint32_t transactions, uint64_t blocks)
 {
 	fprintf(d->out, "%" PRIu32 " transactions, %" PRIu64 " blocks\n", transactions, blocks);
 }
@@ -90,7 +90,7 @@ static int run_inside(struct dbg *d)
 	int rc = write_apart(d, replay_inside, &r);
 
 	if (!rc && r.info.needed)
-		say(d, r.info.transactions, r.info.blocks);
+		print_totals(d, r.info.transactions, r.info.blocks);
 	return rc;
 }
 
@@ -205,7 +205,7 @@ static int run_outside(struct dbg *d, struct outside *r, const char *device)
 	if (!rc)
 		rc = clear_recover(d, &k);
 	if (!rc)
-		say(d, r->plan.transactions, r->plan.blocks.n);
+		print_totals(d, r->plan.transactions, r->plan.blocks.n);
 	return rc;
 }
 

@@ -146,8 +146,7 @@ static void conclude(struct dbg *d, const struct dbg_verb *v, int rc)
 		dbg_complain(d, "%csage: %.*s%s%s", d->stock ? 'U' : 'u', dbg_name_len(typed),
 			     typed, *v->usage ? " " : "", v->usage);
 	} else if (rc == DBG_SAID || (rc == XW_ERR_IO && !*d->diag.text && ferror(d->out))) {
-		d->failed =
-			true; /* the tool reports at its end that results could not be written */
+		d->failed = true; /* the tool reports at its end that output was lost */
 	} else if (rc) {
 		if (v->flags & DBG_WRITE)
 			xw_fail_repair(&d->diag);

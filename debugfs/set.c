@@ -20,7 +20,7 @@
 #include "edit/edit.h"
 
 /* With -l as the only word: list the fields. */
-static bool lists(struct dbg *d, int argc, char **argv, const struct field_table *t)
+static bool list_fields(struct dbg *d, int argc, char **argv, const struct field_table *t)
 {
 	if (argc != 2 || strcmp(argv[1], "-l"))
 		return false;
@@ -67,7 +67,7 @@ static int verb_sif(struct dbg *d, int argc, char **argv)
 	xw_blk blk;
 	int rc;
 
-	if (lists(d, argc, argv, &inode_fields))
+	if (list_fields(d, argc, argv, &inode_fields))
 		return 0;
 	rc = argc == 4 ? poke_inode_read(d, argv[1], &p) : DBG_USAGE;
 	if (!rc)
@@ -219,7 +219,7 @@ static int verb_ssv(struct dbg *d, int argc, char **argv)
 	struct field_ref ref;
 	int rc;
 
-	if (lists(d, argc, argv, &super_fields))
+	if (list_fields(d, argc, argv, &super_fields))
 		return 0;
 	if (argc != 3)
 		return DBG_USAGE;
@@ -338,7 +338,7 @@ static int verb_set_bg(struct dbg *d, int argc, char **argv)
 	uint64_t group, off;
 	int rc;
 
-	if (lists(d, argc, argv, &group_fields))
+	if (list_fields(d, argc, argv, &group_fields))
 		return 0;
 	if (argc != 4)
 		return DBG_USAGE;
@@ -378,7 +378,7 @@ static int verb_smmp(struct dbg *d, int argc, char **argv)
 	bool was_ok;
 	int rc;
 
-	if (lists(d, argc, argv, &mmp_fields))
+	if (list_fields(d, argc, argv, &mmp_fields))
 		return 0;
 	if (argc < 2 || argc > 3)
 		return DBG_USAGE;

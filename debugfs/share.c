@@ -73,7 +73,7 @@ static int one_block(struct share *s, uint8_t *buf, xw_blk blk, uint64_t refs)
 	return 0;
 }
 
-static int look(struct share *s)
+static int read_blocks(struct share *s)
 {
 	auto_free uint8_t *buf = malloc(s->d->img->block_size);
 	int rc = 0;
@@ -132,7 +132,7 @@ int dbg_verb_xattr_share(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	rc = dbg_each_inode(d, collect, &s);
 	if (!rc)
-		rc = look(&s);
+		rc = read_blocks(&s);
 	if (!rc)
 		report(&s);
 	xw_vec_free(&s.refs);

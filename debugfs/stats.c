@@ -80,7 +80,7 @@ struct dbg_mb {
 	struct xw_alloc_tunables how;
 };
 
-static const struct xw_alloc_tunables usual = {-1, -1, -1, -1, -1, -1};
+static const struct xw_alloc_tunables default_settings = {-1, -1, -1, -1, -1, -1};
 
 static void forget_mb(struct dbg *d)
 {
@@ -107,7 +107,7 @@ static int get_mb(struct dbg *d, const struct xw_alloc_tunables *how, struct mb 
 		if (!d->mb)
 			return xw_fail_nomem(&d->diag, "allocator");
 		d->mb->s = dbg_show(d);
-		d->mb->how = how ? *how : usual;
+		d->mb->how = how ? *how : default_settings;
 		rc = mb_open(&d->mb->m, &d->mb->s, d->img, &d->mb->how);
 		if (rc) {
 			forget_mb(d);
@@ -230,7 +230,7 @@ static int read_settings(struct dbg *d, const char *list, struct xw_alloc_tunabl
 
 static int verb_mb_find(struct dbg *d, int argc, char **argv)
 {
-	struct xw_alloc_tunables how = usual;
+	struct xw_alloc_tunables how = default_settings;
 	uint64_t len, goal = 0;
 	struct mb *m;
 	int rc = 0;

@@ -120,7 +120,7 @@ int dbg_count(struct dbg *d, int argc, char **argv, int i, uint64_t *out)
 	return rc;
 }
 
-static int by_number(struct dbg *d, const char *spec, bool *is_number, xw_ino *out)
+static int parse_inode_number(struct dbg *d, const char *spec, bool *is_number, xw_ino *out)
 {
 	const size_t len = strlen(spec);
 	const char *end;
@@ -143,7 +143,7 @@ int dbg_inode_number(struct dbg *d, const char *spec, xw_ino *out)
 	xw_ino from = d->cwd;
 	const char *path = spec;
 	bool is_number;
-	int rc = by_number(d, spec, &is_number, out);
+	int rc = parse_inode_number(d, spec, &is_number, out);
 
 	if (rc || is_number)
 		return rc;
@@ -259,7 +259,7 @@ static int on_parent_entry(void *arg, const struct dbg_entry *e)
 }
 
 /* Find the name of `ino` in directory `parent`; NULL: unknown. XW_ERR_NOMEM, otherwise 0. */
-static int name_in(struct dbg *d, xw_ino parent, xw_ino ino, char **name)
+static int find_name(struct dbg *d, xw_ino parent, xw_ino ino, char **name)
 {
 	struct found_name f = {.ino = ino};
 	auto_free uint8_t *raw = malloc(d->img->inode_size);
@@ -286,7 +286,7 @@ char *dbg_path_of(struct dbg *d, xw_ino dir)
 			rc = xw_dir_lookup(d->img, dir, "..", 2, &parent, NULL);
 		xw_diag_clear(&d->diag);
 		if (!rc && parent)
-			rc = name_in(d, parent, dir, &name);
+			rc = find_name(d, parent, dir, &name);
 		if (rc == XW_ERR_NOMEM)
 			return NULL;
 		if (!name) {

@@ -7,7 +7,7 @@
 
 #include "cli/env.h"
 #include "disk/dirent.h"
-#include "place.h"
+#include "path.h"
 #include "read/dirs.h"
 #include "edit/edit.h"
 
@@ -20,7 +20,7 @@
 
 #include "base/auto.h"
 
-int dbg_find_place(struct dbg *d, const char *path, struct dbg_place *p)
+int dbg_split_path(struct dbg *d, const char *path, struct dbg_path *p)
 {
 	const char *slash = strrchr(path, '/');
 	auto_free char *dir = NULL;
@@ -37,7 +37,7 @@ int dbg_find_place(struct dbg *d, const char *path, struct dbg_place *p)
 	return dbg_inode_number(d, dir, &p->dir);
 }
 
-static int link_at(struct xw_update *u, const struct dbg_place *p, xw_ino ino, uint16_t mode)
+static int link_at(struct xw_update *u, const struct dbg_path *p, xw_ino ino, uint16_t mode)
 {
 	return xw_update_link(u, p->dir, p->name, strlen(p->name), ino,
 			      (uint8_t)xw_ftype_of_mode(mode));
@@ -48,8 +48,8 @@ static int link_at(struct xw_update *u, const struct dbg_place *p, xw_ino ino, u
 static int make(struct dbg *d, const char *path, struct xw_update_new *new, xw_ino *ino)
 {
 	struct xw_update *u;
-	struct dbg_place p;
-	int rc = dbg_find_place(d, path, &p);
+	struct dbg_path p;
+	int rc = dbg_split_path(d, path, &p);
 
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
@@ -195,7 +195,7 @@ static int verb_link(struct dbg *d, int argc, char **argv)
 {
 	struct xw_update *u;
 	struct xw_inode in;
-	struct dbg_place p;
+	struct dbg_path p;
 	xw_ino ino;
 	int rc;
 
@@ -203,7 +203,7 @@ static int verb_link(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	rc = dbg_inode(d, argv[1], &ino, &in, NULL);
 	if (!rc)
-		rc = dbg_find_place(d, argv[2], &p);
+		rc = dbg_split_path(d, argv[2], &p);
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
 	return dbg_step_end(d, link_at(u, &p, ino, in.mode));
@@ -212,18 +212,18 @@ static int verb_link(struct dbg *d, int argc, char **argv)
 static int verb_unlink(struct dbg *d, int argc, char **argv)
 {
 	struct xw_update *u;
-	struct dbg_place p;
+	struct dbg_path p;
 	int rc;
 
 	if (argc != 2)
 		return DBG_USAGE;
-	rc = dbg_find_place(d, argv[1], &p);
+	rc = dbg_split_path(d, argv[1], &p);
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
 	return dbg_step_end(d, xw_update_unlink(u, p.dir, p.name, strlen(p.name)));
 }
 
-static int remove_dir(struct xw_update *u, const struct dbg_place *p, xw_ino ino)
+static int remove_dir(struct xw_update *u, const struct dbg_path *p, xw_ino ino)
 {
 	int rc = xw_update_check_empty(u, ino);
 
@@ -238,13 +238,13 @@ static int verb_rmdir(struct dbg *d, int argc, char **argv)
 {
 	struct xw_update *u;
 	struct xw_inode in;
-	struct dbg_place p;
+	struct dbg_path p;
 	xw_ino ino;
 	int rc;
 
 	if (argc != 2)
 		return DBG_USAGE;
-	rc = dbg_find_place(d, argv[1], &p);
+	rc = dbg_split_path(d, argv[1], &p);
 	if (!rc)
 		rc = xw_dir_lookup(d->img, p.dir, p.name, strlen(p.name), &ino, NULL);
 	if (rc == XW_ERR_NOTFOUND)
@@ -304,7 +304,7 @@ static int verb_itree(struct dbg *d, int argc, char **argv)
 static int verb_undel(struct dbg *d, int argc, char **argv)
 {
 	struct xw_update *u;
-	struct dbg_place p = {0};
+	struct dbg_path p = {0};
 	struct xw_inode in;
 	xw_ino ino;
 	int rc;
@@ -313,7 +313,7 @@ static int verb_undel(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	rc = dbg_inode(d, argv[1], &ino, &in, NULL);
 	if (!rc && argc > 2)
-		rc = dbg_find_place(d, argv[2], &p);
+		rc = dbg_split_path(d, argv[2], &p);
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
 	rc = xw_update_revive(u, ino);

@@ -20,11 +20,11 @@
 #include "base/auto.h"
 #include "base/endian.h"
 
-enum { LISTED_MAX = 40, ODD_MAX = 3 };
+enum { LISTED_MAX = 40, UNPRINTABLE_MAX = 3 };
 
 /* ---- values ---- */
 
-static size_t odd_bytes(const uint8_t *v, size_t len)
+static size_t unprintable_bytes(const uint8_t *v, size_t len)
 {
 	size_t n = 0;
 
@@ -42,7 +42,7 @@ static void print_hex(FILE *out, const uint8_t *v, size_t len)
 /* Is it text? Fewer than one byte in eight may be unprintable. */
 static bool is_text(const uint8_t *v, size_t len)
 {
-	return !odd_bytes(v, len) || odd_bytes(v, len) * 8 < len;
+	return !unprintable_bytes(v, len) || unprintable_bytes(v, len) * 8 < len;
 }
 
 /* Print " = VALUE" after a name; nothing for an empty value. */
@@ -243,7 +243,7 @@ static int verb_ea_get(struct dbg *d, int argc, char **argv)
 static void dump_value(struct dbg *d, const uint8_t *v, size_t len)
 {
 	fputs("value = ", d->out);
-	if (odd_bytes(v, len) > ODD_MAX) {
+	if (unprintable_bytes(v, len) > UNPRINTABLE_MAX) {
 		fputs("<hexdump>\n", d->out);
 		dbg_hexdump(d, v, len);
 	} else {

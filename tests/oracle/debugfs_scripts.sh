@@ -130,7 +130,7 @@ dbg -R orphan_inodes img
 equal "  a circle ends" "$RC $(grep -c circular .err)" "1 1"
 dbg -w -R "ssv last_orphan 99999" img
 dbg -R orphan_inodes img
-fails 1 "no inode 99999" "  a number without an inode"
+fails 1 "invalid inode 99999" "  a number without an inode"
 if can_loop; then
 	mke2fs -qF -t ext4 -O orphan_file -d tree img 16M
 	mkdir -p mnt
