@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * xattrs of an entry: those that ext4 and Linux allow on this type of inode, through the interner
- * and the sharer.
+ * Sets the extended attributes of inodes: those that ext4 can store and Linux allows on this type
+ * of file. Sets are interned and xattr blocks shared (lib/xattr).
  */
 #include "config.h"
 
@@ -40,7 +40,6 @@ static bool allowed(const struct xw_binode *n, struct xw_slice name)
 	return true;
 }
 
-/* The owner of these attributes, for messages. */
 static const char *source(const struct xw_fill *f)
 {
 	return f->source ? f->source : "attributes";
@@ -106,7 +105,7 @@ static int gather(struct xw_fill *f, const struct xw_entry *e, const struct xw_b
 
 	for (size_t i = 0; i < e->n_xattrs && !rc; i++)
 		rc = put(f, e, n, e->xattrs[i].name, e->xattrs[i].value);
-	/* Text is put last: where an archive has both forms it is authoritative. */
+	/* ACLs in text form come last: they take precedence over raw ACL attributes. */
 	if (!rc)
 		rc = put_acl(f, e, n, false, e->acl_access);
 	if (!rc)
@@ -125,7 +124,7 @@ static bool opaque(const struct xw_binode *n)
 	return n->flags & XW_BN_OPAQUE;
 }
 
-/* Set f->set as the attributes of n. */
+/* Make f->set the attributes of n. */
 static int install(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	struct xw_slice name = {"trusted.overlay.opaque", 22}, value = {"y", 1};
@@ -153,13 +152,13 @@ static int install(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 	return 0;
 }
 
-/* Is f->old equal to the attributes of n in the image? Then nothing is changed. */
+/* Are the current attributes of n those that are stored in the image? */
 static bool in_image(const struct xw_fill *f, const struct xw_binode *n)
 {
 	return n->flags & XW_BN_OLD && !(n->flags & XW_BN_XATTRS) && f->old_xattrs;
 }
 
-/* Load the attributes of n into f->set. */
+/* Load the current attributes of n into f->set, and into f->old those stored in the image. */
 static int have(struct xw_fill *f, const struct xw_binode *n, struct xw_diag *why)
 {
 	int rc = 0;
@@ -195,7 +194,7 @@ static bool equal(const struct xw_xattr_set *x, const struct xw_xattr_set *y)
 	return true;
 }
 
-/* f->set holds the new attributes of n. An inode of the image is modified only if they differ. */
+/* Store f->set as the attributes of n. An existing inode is modified only if they differ. */
 static int settle(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	if (in_image(f, n)) {
@@ -203,7 +202,8 @@ static int settle(struct xw_fill *f, const struct xw_entry *e, struct xw_binode 
 			return 0;
 		n->flags |= XW_BN_XATTRS | XW_BN_ATTRS;
 		if (n->dir->was_inline)
-			n->flags |= XW_BN_NAMES; /* inline names are stored among the attributes */
+			/* an inline directory has entries in system.data */
+			n->flags |= XW_BN_NAMES;
 	}
 	return install(f, e, n);
 }
@@ -242,7 +242,10 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 	rc = have(f, n, &why);
 	if (rc)
 		return failed(f, e, rc, &why);
-	/* a layer of a container image says all of a directory, as overlayfs shows it */
+	/*
+	 * As in overlayfs, the attributes of a directory in an image layer replace all of those in
+	 * lower layers.
+	 */
 	if (f->image_layer && !(n->flags & XW_BN_OLD))
 		xw_xattr_set_clear(&f->set);
 	xw_xattr_set_remove(&f->set, XW_XI_ACL_ACCESS, "", 0);
@@ -251,7 +254,7 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 	return rc ? rc : settle(f, e, n);
 }
 
-/* -E root_selinux without a root entry in the source. */
+/* Apply -E root_selinux before the sources, which need not have an entry for the root. */
 int xw_fill_root(struct xw_fill *f)
 {
 	static const struct xw_entry none = {.path = {"/", 1}};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * openat2(2) does this in the kernel. Kernels before 5.6 do not have it, and seccomp filters of
- * older container engines refuse it, so the path is also walked here: each component is opened
- * without following it, and a symlink is replaced by its target.
+ * Opens files below a directory by openat2(2). Linux before 5.6 does not have this call, and
+ * seccomp filters of older container engines block it, so xw_walk_beneath() resolves a path itself:
+ * each component is opened with O_NOFOLLOW, and a symlink is replaced by its target.
  */
 #include "config.h"
 
@@ -22,11 +22,12 @@
 #include "base/auto.h"
 #include "base/vec.h"
 
-#define LINKS_MAX 40u /* as in the kernel */
+#define LINKS_MAX 40u /* the kernel's limit (MAXSYMLINKS) */
 
 struct walk {
-	XW_VEC(int) dirs; /* the way down, the first not owned */
-	char *rest; /* of the path, owned */
+	/* descriptors from the base, which is not owned, to the current directory */
+	XW_VEC(int) dirs;
+	char *rest; /* the unresolved rest of the path; owned */
 	unsigned links;
 };
 
@@ -41,7 +42,7 @@ static int fail(int err)
 	return -1;
 }
 
-/* Put the target of a symlink before the rest of the path, which begins at `rest`. */
+/* Follow a symlink: the unresolved path becomes TARGET/`rest`. */
 static int follow(struct walk *w, const char *name, const char *rest)
 {
 	char target[PATH_MAX], *joined;
@@ -83,7 +84,7 @@ static int enter(struct walk *w, const char *name)
 	return 0;
 }
 
-/* ELOOP or ENOTDIR of an open without following: is it a symlink? */
+/* Did openat() with O_NOFOLLOW fail because `name` is a symlink? Preserves errno. */
 static bool is_link(const struct walk *w, const char *name)
 {
 	const int err = errno;
@@ -94,7 +95,7 @@ static bool is_link(const struct walk *w, const char *name)
 	return is;
 }
 
-/* The next component, or several: 1 to go on, 0 with *fd open, or -1. */
+/* Resolve the next component: 1 to continue, 0 if *fd was opened, or -1 with errno. */
 static int step(struct walk *w, int flags, int *fd)
 {
 	auto_free char *name = NULL;
@@ -145,7 +146,7 @@ int xw_open_beneath(int dir, const char *path, int flags)
 	struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_BENEATH};
 	const int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
-	/* EPERM is what filters answer; EAGAIN: something was renamed meanwhile */
+	/* EPERM: blocked by a seccomp filter; EAGAIN: a concurrent rename */
 	if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != EAGAIN))
 		return fd;
 	return xw_walk_beneath(dir, path, flags);

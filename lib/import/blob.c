@@ -59,7 +59,7 @@ bool xw_verify_end(struct xw_verify *v, char *err, size_t room)
 	return v->state == XW_VERIFY_RIGHT;
 }
 
-/* ---- a part of a file ---- */
+/* ---- blobs ---- */
 
 static ssize_t blob_read(struct xw_blob_read *r, void *buf, size_t len, char *err, size_t room)
 {
@@ -142,7 +142,7 @@ struct xw_feed *xw_feed_blob(struct xw_blob_read *r, struct xw_feed_tick tick)
 	b->f.ops = &ops;
 	b->f.raw = &b->count;
 	b->f.tick = &b->tick;
-	b->f.wake = -1; /* files do not block */
+	b->f.wake = -1; /* regular files do not block */
 	b->tick = tick;
 	b->r = r;
 	(void)posix_fadvise(r->blob.fd, (off_t)r->blob.off, (off_t)r->blob.size,
@@ -150,7 +150,7 @@ struct xw_feed *xw_feed_blob(struct xw_blob_read *r, struct xw_feed_tick tick)
 	return &b->f;
 }
 
-/* ---- what comes out of a decompressor ---- */
+/* ---- verification of another feed ---- */
 
 struct verified {
 	struct xw_feed f;

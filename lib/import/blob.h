@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blobs of a container image: parts of regular files, as feeds whose digest is computed while they
- * are read. A wrong one is a failure of the read that would return the end.
+ * Feeds over the blobs of a container image, which are ranges of regular files. Their digests are
+ * computed while they are read: after a mismatch, the read at the end of the blob fails.
  */
 #ifndef XW_IMPORT_BLOB_H
 #define XW_IMPORT_BLOB_H
@@ -9,30 +9,30 @@
 #include "import/feed.h"
 #include "oci/digest.h"
 
-/* Where a blob is. */
+/* The location of a blob. */
 struct xw_blob {
-	int fd; /* of a regular file; not moved by reading */
+	int fd; /* regular file; its offset is not used */
 	uint64_t off, size;
-	bool own; /* fd belongs to the blob */
+	bool own; /* close fd with the blob */
 };
 void xw_blob_close(struct xw_blob *b);
 
 enum xw_verify_state {
 	XW_VERIFY_READING,
-	XW_VERIFY_RIGHT, /* also if nothing is verified */
-	XW_VERIFY_WRONG, /* `is` has the digest of the data */
+	XW_VERIFY_RIGHT, /* also if no digest is expected */
+	XW_VERIFY_WRONG, /* mismatch: `is` contains the actual digest */
 };
 
-/* A digest to be verified. */
+/* Verification of a digest. */
 struct xw_verify {
-	struct xw_digest want, is; /* want none: nothing is verified */
+	struct xw_digest want, is; /* expected (may be unset) and actual digest */
 	struct xw_hasher *hasher;
 	enum xw_verify_state state;
 };
-/* XW_ERR_NOMEM. */
+/* 0 or XW_ERR_NOMEM. */
 int xw_verify_begin(struct xw_verify *v, const struct xw_digest *want);
 void xw_verify_free(struct xw_verify *v);
-/* The end of the data: false if the digest is another one, with the reason in err. Repeatable. */
+/* Compare the digests after all data: false on a mismatch, with the reason in err. Repeatable. */
 bool xw_verify_end(struct xw_verify *v, char *err, size_t room);
 
 /* A blob being read. The structure must outlive its feed. */
@@ -41,14 +41,17 @@ struct xw_blob_read {
 	struct xw_verify verify;
 	uint64_t at; /* bytes read */
 };
-/* NULL: out of memory. */
+/* Returns NULL when out of memory. */
 struct xw_feed *xw_feed_blob(struct xw_blob_read *r, struct xw_feed_tick tick);
 /*
- * When the feed was closed: what nobody asked for is read, and the digest verified. 0, the code of
- * a tick, or XW_ERR_IO or XW_ERR_INPUT with the reason in err.
+ * Read the rest of the blob after its feed was closed, and verify the digest. Returns 0, the code
+ * of a tick, or XW_ERR_IO or XW_ERR_INPUT with the reason in err.
  */
 int xw_blob_finish(struct xw_blob_read *r, struct xw_feed_tick tick, char *err, size_t room);
-/* Verifies what passes through. Owns lower, unless NULL is returned (out of memory). */
+/*
+ * Returns a feed that reads `lower` and verifies its data. Owns lower unless NULL is returned (out
+ * of memory).
+ */
 struct xw_feed *xw_feed_verified(struct xw_feed *lower, struct xw_verify *v);
 
 #endif

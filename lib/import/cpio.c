@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sequence of cpio archives, as Linux unpacks an initramfs ("initramfs buffer format"): archives
- * with any number of zeros between them, each as it is or compressed; compressed data may hold
- * several. libarchive reads one of them at a time, and the feed continues where it has ended.
+ * Concatenated cpio archives in the kernel's initramfs buffer format: any number of zero bytes may
+ * separate the archives, and each may be compressed. Compressed data may contain several archives.
+ * libarchive reads one archive at a time; then the feed continues at its end.
  *
- * Invariant: either `part` reads, and owns the feed, or `feed` is where the next archive begins.
+ * Invariant: either `part` is open and owns the feed, or `feed` is at the start of the next
+ * archive.
  */
 #include "config.h"
 
@@ -17,19 +18,18 @@
 
 #define LOOK 512u
 #define CHUNK ((size_t)64 << 10)
-/* Limit for data after the end, which a device or the writer of a pipe may have without end. */
 #define BEHIND_MAX ((uint64_t)16 << 20)
 
 struct cpio {
 	struct xw_source src;
-	struct xw_source *part; /* NULL: between two archives, or at the end */
+	struct xw_source *part; /* NULL: between two archives, or after the last */
 	struct xw_feed *feed;
-	struct xw_la_params params; /* of each part */
-	unsigned depth; /* decompressors around the outermost input */
-	bool left; /* the last part was compressed data, which has ended */
+	struct xw_la_params params; /* for opening each part */
+	unsigned depth; /* number of nested decompressors in `feed` */
+	bool left; /* a compressed stream has ended since the last part */
 	bool threaded, drain, done;
 	int failed;
-	atomic_uint_least64_t *raw; /* of the feed; NULL: it is closed, after a failure */
+	atomic_uint_least64_t *raw; /* input bytes read; NULL: the feed is closed after a failure */
 	unsigned char *buf; /* CHUNK bytes */
 };
 
@@ -43,7 +43,9 @@ static unsigned peek_be16(const unsigned char *p)
 	return p[0] << 8 | p[1];
 }
 
-/* The binary format has only two bytes that identify it: mode and length of the name agree. */
+/*
+ * The magic of the binary format has only two bytes: mode and name length must be plausible, too.
+ */
 static bool is_binary(const unsigned char *p, size_t len)
 {
 	enum { MODE = 6, NAME_SIZE = 20, HEADER = 26, NAME_MAX_SIZE = 4097 };
@@ -73,7 +75,7 @@ static int fail_feed(struct cpio *c, int code)
 	return xw_fail(c->src.diag, code, "%s: %s", c->src.name, c->feed->err);
 }
 
-/* Skip zeros: 1: something else follows, 0: the end of the feed, or nothing for long. */
+/* Skip zeros: 1 if other data follows, 0 at the end of the feed or after the limit. */
 static int skip_zeros(struct cpio *c)
 {
 	uint64_t skipped = 0;
@@ -97,8 +99,8 @@ static int skip_zeros(struct cpio *c)
 }
 
 /*
- * The last archive has ended. Read on for the writer of a pipe, and for checksums at the end of
- * compressed data.
+ * Read on after the last archive: the writer of a pipe must not get SIGPIPE, and the checksums of
+ * compressed data are at its end.
  */
 static int finish(struct cpio *c)
 {
@@ -113,7 +115,10 @@ static int finish(struct cpio *c)
 	return 0;
 }
 
-/* What follows is no cpio archive: compressed data, which may contain one? 1: yes. */
+/*
+ * The data that follows is not a cpio archive: decompress it if it is compressed. 1: done, 0: not
+ * compressed.
+ */
 static int enter(struct cpio *c)
 {
 	struct xw_feed *inner;
@@ -133,7 +138,7 @@ static int enter(struct cpio *c)
 	return 1;
 }
 
-/* The compressed data has ended: continue behind it. */
+/* Continue after the end of a compressed stream. */
 static int leave(struct cpio *c)
 {
 	c->feed = xw_feed_lower(c->feed);
@@ -160,7 +165,7 @@ static int open_part(struct cpio *c)
 	return rc;
 }
 
-/* Begin the next archive: 1 if there is one. */
+/* Open the next archive: 1, or 0 after the last one. */
 static int next_part(struct cpio *c)
 {
 	for (;;) {
@@ -188,7 +193,7 @@ static int next_part(struct cpio *c)
 	}
 }
 
-/* The part could not be released; its failure is recorded. */
+/* Record the failure of xw_la_release(), which closed the feed. */
 static int lost_feed(struct cpio *c)
 {
 	const int code = c->src.diag ? c->src.diag->code : 0;

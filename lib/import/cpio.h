@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Concatenated cpio archives, as an initramfs is made of. Internal to lib/import. */
+/* Concatenated cpio archives (initramfs). Internal to lib/import. */
 #ifndef XW_IMPORT_CPIO_H
 #define XW_IMPORT_CPIO_H
 
 #include "import/la.h"
 
-#define XW_CPIO_DEPTH_MAX 4u /* of compressed data in compressed data */
+#define XW_CPIO_DEPTH_MAX 4u /* limit for nested compression */
 
-/* Does a cpio archive begin with these bytes? */
+/* Does the data start like a cpio archive? */
 bool xw_cpio_begins(const unsigned char *p, size_t len);
 /*
- * Read it and those that follow. feed is owned, also on failure; depth: how many decompressors
- * it consists of. threaded: as in xw_source_opts.
+ * Read all archives of the feed, which is owned, also on failure. depth: number of decompressors in
+ * the feed. threaded: as in xw_source_opts.
  */
 int xw_cpio_open(struct xw_feed *feed, const struct xw_la_params *p, unsigned depth, bool threaded,
 		 struct xw_source **out);

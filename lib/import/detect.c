@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Determines what is at `path` from its first bytes: a directory; tar, which has no magic at its
- * start but a checksummed header; compressed data, if a libarchive filter recognizes it; or an
- * archive of another format. Compressed input is examined again after decompression. Directories
- * and tar archives may be container images.
+ * Opens a source by its type: a directory; tar, which has no magic at its start, but a checksummed
+ * header; compressed data, if a libarchive filter recognizes it; or an archive of another format.
+ * Decompressed data is examined in the same way. Directories and tar archives may be container
+ * images.
  *
- * A file of zeros is a tar archive without members, unless it has a volume descriptor where ISO
- * 9660 keeps it (after 32 KiB that are usually zeros), or is the image of a filesystem.
+ * A file of zeros is a tar archive without members, unless it is a filesystem image or has an ISO
+ * 9660 volume descriptor after 32 KiB of zeros.
  */
 #include "config.h"
 
@@ -35,7 +35,7 @@ struct opening {
 	bool own;
 	off_t start; /* initial offset of a regular file's descriptor */
 	uint64_t total;
-	const struct xw_oci_spec *spec; /* the user says that it is a container image */
+	const struct xw_oci_spec *spec; /* the user specified a container image */
 };
 
 static bool begins_empty(const unsigned char *p, size_t len)
@@ -44,7 +44,7 @@ static bool begins_empty(const unsigned char *p, size_t len)
 }
 
 /*
- * Use libarchive on a regular file, in which it may seek. Owns f, whose descriptor belongs to op.
+ * Let libarchive read a regular file, in which it can seek. Owns f, whose descriptor belongs to op.
  */
 static int open_file(struct opening *op, struct xw_feed *f, struct xw_source **out)
 {
@@ -82,7 +82,7 @@ static struct xw_oci_open oci_open(const struct opening *op)
 		.name = op->name, .spec = op->spec, .o = op->o, .diag = op->diag};
 }
 
-/* 1: it was a container image; 0: *f is to be read as what it is; negative. */
+/* 1: *out is a container image; 0: *f is not one; negative: a failure. */
 static int try_image(struct opening *op, struct xw_feed **f, unsigned depth, bool tar,
 		     struct xw_source **out)
 {
@@ -98,11 +98,11 @@ static int try_image(struct opening *op, struct xw_feed **f, unsigned depth, boo
 			: 0;
 }
 
-/* The input is not compressed (any more): choose the reader. Owns f. */
+/* Choose a reader for data that is not (or no longer) compressed. Owns f. */
 static int open_plain(struct opening *op, struct xw_feed *f, unsigned depth, struct xw_source **out)
 {
 	const bool compressed = depth != 0;
-	/* a device may have no end, or a very distant one */
+	/* the data of a device may be endless */
 	bool drain = compressed || S_ISFIFO(op->st.st_mode) || S_ISSOCK(op->st.st_mode);
 	struct xw_la_params lp = {.name = op->name,
 				  .diag = op->diag,
@@ -152,8 +152,8 @@ static int open_plain(struct opening *op, struct xw_feed *f, unsigned depth, str
 }
 
 /*
- * Decompress *f as long as it is compressed, and is neither tar nor cpio. *depth: how many
- * decompressors there are. 0, or a negative code: *f is closed.
+ * Decompress *f until it starts like tar or cpio, or is not compressed. *depth: number of
+ * decompressors. After a failure *f is closed.
  */
 static int decompress(struct opening *op, struct xw_feed **f, unsigned *depth)
 {
@@ -165,7 +165,7 @@ static int decompress(struct opening *op, struct xw_feed **f, unsigned *depth)
 
 		if (have <= 0 || xw_tar_begins(xw_feed_head(*f), (size_t)have) ||
 		    xw_cpio_begins(xw_feed_head(*f), (size_t)have))
-			return 0; /* a failure is reported by who looks at it next */
+			return 0; /* the next peek reports a failure */
 		r = xw_feed_decompress(*f, &inner);
 		if (r == 1) {
 			inner->leaves_rest = true;
@@ -179,7 +179,7 @@ static int decompress(struct opening *op, struct xw_feed **f, unsigned *depth)
 	return r;
 }
 
-/* Owns f. */
+/* Detect compression and format. Owns f. */
 static int open_feed(struct opening *op, struct xw_feed *f, struct xw_source **out)
 {
 	unsigned depth;
@@ -188,7 +188,7 @@ static int open_feed(struct opening *op, struct xw_feed *f, struct xw_source **o
 	return rc ? rc : open_plain(op, f, depth, out);
 }
 
-/* Owns op->fd if op->own. */
+/* Open op->fd, which is owned if op->own. */
 static int open_stream(struct opening *op, struct xw_source **out)
 {
 	struct xw_feed *f = xw_feed_fd(op->fd, op->own, op->o->tick);
@@ -203,7 +203,7 @@ static int open_stream(struct opening *op, struct xw_source **out)
 int xw_source_open_call(struct xw_feed_call call, const char *name, const struct xw_source_opts *o,
 			struct xw_diag *diag, struct xw_source **out)
 {
-	/* a reading thread would call the function beside the caller's own work */
+	/* the callback is called in the caller's thread only */
 	struct xw_source_opts here = *o;
 	struct opening op = {
 		.name = name, .o = &here, .diag = diag, .fd = -1, .st = {.st_mode = S_IFIFO}};

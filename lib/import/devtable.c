@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line: name, type, mode, uid, gid, major, minor, start, increment, count. "-" is 0. With a count
- * it stands for that many devices, whose names end in start, start + 1 and so on; the first has
- * the minor number of the line, and each further one is increment higher.
+ * Format of a line: name, type, mode, uid, gid, major, minor, start, increment, count; "-" is 0.
+ * With a count, the line defines that many devices: START, START + 1, ... are appended to the name,
+ * and the minor number grows by the increment.
  */
 #include "config.h"
 
@@ -32,8 +32,8 @@ struct devtable {
 	const struct xw_acl_names *names;
 	XW_VEC(struct row) rows;
 	size_t row;
-	uint32_t done; /* of the devices of a row */
-	char *path; /* of the current entry, with a number; owned */
+	uint32_t done; /* devices of this row that were returned */
+	char *path; /* path of the current entry; owned */
 	struct xw_entry e;
 };
 

@@ -54,7 +54,7 @@ struct dir {
 	struct xw_file_id skip[2];
 	bool (*excluded)(const void *arg, struct xw_slice path);
 	const void *excluded_arg;
-	int root; /* -1 after the first entry */
+	int root; /* -1 once it was visited */
 	dev_t root_dev;
 	int failed;
 	bool warned_proc;
@@ -68,13 +68,13 @@ struct dir {
 	int file;
 	uint64_t off; /* offset in the file, or within segment seg */
 	size_t seg;
-	bool checked; /* the size was verified at the end */
+	bool checked; /* the file size was compared after reading */
 	XW_VEC(struct xw_segment) segs;
 	unsigned char *buf;
 	uint64_t consumed;
 };
 
-/* The current path for a message: its end if it is too long. */
+/* The current path for a message, or the end of a long one. */
 static struct xw_slice shown(const struct dir *d)
 {
 	size_t n = XW_MIN(d->path.n, SHOWN);
@@ -103,7 +103,7 @@ static void dir_warn(struct dir *d, const char *what)
 	       p.len < d->path.n ? "..." : "", (int)p.len, p.p, what);
 }
 
-/* O_NOATIME is permitted only to owners and root. */
+/* Open without changing the access time. O_NOATIME is permitted only to the owner and root. */
 static int open_quiet(int at, const char *name, int flags)
 {
 	int fd;
@@ -157,7 +157,7 @@ static void free_level(struct level *l)
 	xw_arena_free(&l->text);
 }
 
-/* Push the directory fd (st, at d->path) as the deepest level. Owns fd. */
+/* Add the directory fd, with status st and path d->path, as the deepest level. Owns fd. */
 static int push_level(struct dir *d, int fd, const struct stat *st)
 {
 	struct level l = {.fd = fd, .dev = st->st_dev, .ino = st->st_ino};
@@ -232,8 +232,8 @@ static void set_stat(struct dir *d, const struct stat *st, enum xw_etype type)
 }
 
 /*
- * The flags of chattr(1) that any ext4 can have, if the host filesystem has flags at all. Those of
- * ioctl(2) are the ones on disk.
+ * The chattr(1) flags that every ext4 supports, if the host filesystem has flags. FS_IOC_GETFLAGS
+ * returns them in the on-disk format.
  */
 static void set_chattr(struct dir *d, int fd)
 {
@@ -246,7 +246,7 @@ static void set_chattr(struct dir *d, int fd)
 		{FS_SYNC_FL, XW_BN_SYNC},
 	};
 	const bool dir = d->e.type == XW_ET_DIR;
-	int host = 0; /* the kernel's idea of the argument, whatever its name says */
+	int host = 0; /* the kernel stores an int, not a long */
 
 	if (ioctl(fd, FS_IOC_GETFLAGS, &host) < 0)
 		return;
@@ -276,7 +276,7 @@ static int set_xattrs(struct dir *d, int fd, const char *name)
 	return 0;
 }
 
-/* Find the data segments of a file with holes, if the host filesystem reports them. */
+/* Find the data segments of a sparse file, if the host filesystem reports holes. */
 static int map_holes(struct dir *d, const struct stat *st)
 {
 	off_t at = 0, hole;
@@ -308,7 +308,7 @@ static int visit_file(struct dir *d, int at, const char *name)
 {
 	struct stat st;
 
-	/* O_NONBLOCK: the name may have been replaced by a fifo */
+	/* O_NONBLOCK: the file may have been replaced by a FIFO */
 	d->file = open_quiet(at, name, O_NONBLOCK);
 	if (d->file < 0 || fstat(d->file, &st) < 0)
 		return dir_fail(d, errno, "cannot open");
@@ -324,7 +324,7 @@ static int visit_file(struct dir *d, int at, const char *name)
 	return 1;
 }
 
-/* fd is the directory at d->path. Owns fd. */
+/* Make fd, the directory at d->path, the entry and the deepest level. Owns fd. */
 static int visit_dir(struct dir *d, int fd)
 {
 	struct stat st;
@@ -363,7 +363,7 @@ static int visit_link(struct dir *d, int at, const char *name, const struct stat
 	}
 }
 
-/* 1: the current name of the deepest level became the entry; 0: it is skipped. */
+/* Is the file one that must not be read, like the image itself? */
 static bool is_skipped(const struct dir *d, const struct stat *st)
 {
 	for (size_t i = 0; i < XW_ARRAY_SIZE(d->skip); i++) {
@@ -374,8 +374,8 @@ static bool is_skipped(const struct dir *d, const struct stat *st)
 }
 
 /*
- * Is the file to be left out, with a warning, because it may not be read? Asked before it is
- * opened, since further names of a file refer to the first one.
+ * Skip a file that the user cannot read, with a warning. Checked before a file is opened, since
+ * additional hard links refer to the first name that was not skipped.
  */
 static bool is_unreadable(struct dir *d, int at, const char *name, const struct stat *st)
 {
@@ -468,7 +468,7 @@ static int dir_next(struct xw_source *s, const struct xw_entry **e)
 	return r;
 }
 
-/* The payload was read completely: does the file still have the size of its entry? */
+/* After the payload: does the file still have the size of its entry? */
 static int check_size(struct dir *d)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* By (device, inode); only files with several links are recorded. */
+/* Hash table of the files with several links. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 struct link {
 	uint64_t id[2];
-	struct xw_slice path; /* p NULL: free slot */
+	struct xw_slice path; /* p NULL: unused slot */
 };
 
 struct xw_dir_links {

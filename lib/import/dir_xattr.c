@@ -2,9 +2,8 @@
 /*
  * Extended attributes of host files.
  *
- * Attributes of open files are read by descriptor. Symlinks, devices, fifos and sockets cannot be
- * opened for that and are accessed by name through /proc/self/fd, which keeps the path short at any
- * depth.
+ * Open files are accessed by descriptor. Symlinks, devices, FIFOs and sockets are not opened, but
+ * accessed by name through /proc/self/fd, which keeps the path short at any depth.
  */
 #include "config.h"
 
@@ -41,7 +40,7 @@ static int grow(char **p, size_t *cap, size_t want)
 	return xw_vec_reserve_((void **)p, cap, want, 1) ? ENOMEM : 0;
 }
 
-/* The names, each terminated by NUL: 0 and *len, or an errno value. */
+/* List the attributes: names terminated by NUL, of *len bytes. 0 or an errno value. */
 static int list_all(struct xw_dir_xattrs *x, int fd, const char *path, size_t *len)
 {
 	ssize_t n = list(fd, path, x->names, x->names_cap);
@@ -56,7 +55,7 @@ static int list_all(struct xw_dir_xattrs *x, int fd, const char *path, size_t *l
 	if (n < 0 && errno != ENOTSUP)
 		return errno;
 	*len = n < 0 ? 0 : (size_t)n;
-	/* with an empty buffer the call would return the size instead of failing */
+	/* with a buffer of size 0 the call returns the size instead of ERANGE */
 	if (*len > x->names_cap) {
 		int err = grow(&x->names, &x->names_cap, *len);
 
@@ -65,7 +64,7 @@ static int list_all(struct xw_dir_xattrs *x, int fd, const char *path, size_t *l
 	return 0;
 }
 
-/* One value, appended to x->values. */
+/* Append one value to x->values: 0 or an errno value. */
 static int get_one(struct xw_dir_xattrs *x, int fd, const char *path, const char *name)
 {
 	struct xw_entry_xattr a = {.name = {name, strlen(name)}};
@@ -75,7 +74,7 @@ static int get_one(struct xw_dir_xattrs *x, int fd, const char *path, const char
 		return ENOMEM;
 	n = get(fd, path, name, x->values + x->values_len, VALUE_MAX);
 	if (n < 0)
-		/* removed meanwhile, or not readable */
+		/* removed in the meantime, or not supported */
 		return errno == ENODATA || errno == ENOTSUP ? 0 : errno;
 	a.value.len = (size_t)n;
 	x->values_len += (size_t)n;
@@ -101,7 +100,7 @@ int xw_dir_xattrs_read(struct xw_dir_xattrs *x, int fd, const char *name, const 
 		*what = x->names + i;
 		err = get_one(x, fd, at, *what);
 	}
-	/* the buffer of values may have moved */
+	/* set pointers now that the buffer no longer moves */
 	for (size_t i = 0; i < x->n; i++) {
 		x->v[i].value.p = x->values + done;
 		done += x->v[i].value.len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of names that the image had before; types of entries as bits of a mode. */
+/* Entries whose names exist in the image: kept, replaced or refused. */
 #include "config.h"
 
 #include <string.h>
@@ -7,7 +7,10 @@
 #include "disk/inode.h"
 #include "import/fill.h"
 
-/* Names of the image belong to no layer, until a source has the name, too, or a name below it. */
+/*
+ * Names of the existing image have layer 0 until a source has an entry for the name or one below
+ * it.
+ */
 bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l)
 {
 	return f->existing != XW_FILL_REPLACE && l->node->flags & XW_BN_OLD &&

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeds over a descriptor and over memory, and the look-ahead common to all feeds.
+ * Feeds that read a descriptor, memory or a callback, and the look-ahead common to all feeds.
  *
- * A read from a pipe or terminal waits in poll() together with an eventfd, so that closing a source
- * never waits for a silent writer. Regular files and block devices do not block in that way and are
- * read directly.
+ * Reading a pipe or terminal waits in poll() together with an eventfd, so that closing a source
+ * never waits for a writer. Regular files and block devices are read directly.
  */
 #include "config.h"
 
@@ -21,10 +20,7 @@
 #include "base/err.h"
 #include "import/feed.h"
 
-/*
- * Requested pipe size, so that a fast writer and the reader switch less often; a refusal is
- * harmless.
- */
+/* Requested pipe size: fewer switches between writer and reader. Failure to set it is ignored. */
 #define PIPE_BYTES (1 << 20)
 
 ssize_t xw_feed_read(struct xw_feed *f, void *buf, size_t len)
@@ -94,10 +90,7 @@ int xw_feed_unread(struct xw_feed *f, const void *buf, size_t n)
 void xw_feed_cancel(struct xw_feed *f)
 {
 	if (f->wake >= 0 && eventfd_write(f->wake, 1) < 0)
-		/*
-		 * write() fails only if the counter is at its maximum, and then it is readable
-		 * anyway
-		 */
+		/* the write fails only if the counter is at its maximum, and thus readable */
 		return;
 }
 
@@ -117,7 +110,7 @@ struct fd_feed {
 	atomic_uint_least64_t count;
 };
 
-/* Wait until fd is readable: 0, XW_ERR_IO when canceled, or the code of a tick. */
+/* Wait until fd is readable: 0, XW_ERR_IO after xw_feed_cancel(), or the code of a tick. */
 static int fd_wait(struct fd_feed *d)
 {
 	struct pollfd p[2] = {{.fd = d->fd, .events = POLLIN}, {.fd = d->f.wake, .events = POLLIN}};
@@ -210,7 +203,7 @@ struct call_feed {
 	struct xw_feed_call call;
 	struct xw_feed_tick tick;
 	atomic_uint_least64_t count;
-	bool over; /* the end was reached, or a call failed */
+	bool over; /* at the end, or after a failure */
 };
 
 static ssize_t call_read(struct xw_feed *f, void *buf, size_t len)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * From entries to the tree. Rules of unpacking: an entry replaces an existing one of its name (a
- * directory is merged into a directory); a hard link refers to the inode that its target has at
- * that time; attributes of a hard link entry apply to its target; parents without an entry are
- * created with default attributes.
+ * Adds entries of sources to the tree. As when unpacking, an entry replaces an existing one of the
+ * same name (directories are merged); a hard link refers to the inode that its target has at that
+ * time; parents without an entry are created with default attributes.
  */
 #include "config.h"
 
@@ -26,13 +25,13 @@ static int dropped(void *arg, struct xw_binode *n)
 	n->xblock = NULL;
 	n->xattrs = NULL;
 	if (n->flags & XW_BN_OLD)
-		return 0; /* blocks that it has in the image are freed later, with the metadata */
+		return 0; /* its blocks in the image are freed with the metadata */
 	return xw_binode_is(n, XW_S_IFREG) ? xw_sink_release(f->sink, n) : 0;
 }
 
 /*
- * Flags of a directory that replaces a file or whiteout: these hid the layers below the image under
- * their name, and so must it.
+ * Flags of a directory that replaces a file or whiteout: as these hid a directory of the same name
+ * in the layers below the image, so must the new directory.
  */
 static uint16_t in_place_of_file(const struct xw_fill *f)
 {
@@ -40,8 +39,8 @@ static uint16_t in_place_of_file(const struct xw_fill *f)
 }
 
 /*
- * A directory without an entry is created as by mkdir(2) of root: tar(1) does so, too, before an
- * entry of the same source for the parent takes effect.
+ * Create an implied directory as root's mkdir(2) does: like tar(1), which also creates it before an
+ * entry of the same source sets the attributes of its parent.
  */
 static int implied(void *arg, struct xw_binode *n, const struct xw_binode *parent,
 		   const struct xw_blink *old)
@@ -56,7 +55,7 @@ static int implied(void *arg, struct xw_binode *n, const struct xw_binode *paren
 	}
 	if (!old)
 		return 0;
-	/* in tar this fails even with an option that skips existing files */
+	/* fails in tar, too, even with --skip-old-files */
 	if (xw_fill_stays(f, old))
 		return xw_fill_exists(f, old);
 	if (!xw_whiteout_is_device(old->node))
@@ -103,10 +102,10 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 	int rc;
 
 	n->flags |= XW_BN_ATTRS;
-	if (!plain && !(n->flags & XW_BN_OLD)) /* Linux keeps those of an existing inode */
+	if (!plain && !(n->flags & XW_BN_OLD)) /* kept for existing inodes, as by Linux */
 		n->flags = (uint16_t)((n->flags & ~XW_BN_CHATTR) | e->chattr);
 	if (e->type == XW_ET_LNK)
-		perms = 0777; /* the mode that Linux shows for every symlink */
+		perms = 0777; /* the mode of every symlink in Linux */
 	else
 		perms = xw_select_mode(f->select, perms, e->type == XW_ET_DIR);
 	if (!(root && f->keep_root_perms))
@@ -198,8 +197,8 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 		return xw_fill_refuse(f, old);
 	} else {
 		/*
-		 * hold the target while the old name is removed, which may be a parent of the
-		 * target
+		 * Keep the target while the old name, which may be a parent of the target, is
+		 * removed.
 		 */
 		target->links++;
 		rc = old ? xw_tree_unlink(f->tree, old) : 0;
@@ -219,7 +218,7 @@ static int set_target(struct xw_fill *f, struct xw_source *s, const struct xw_en
 {
 	struct xw_slice link = e->link;
 
-	/* a slash at its end has a meaning: it is kept */
+	/* a trailing slash is significant and kept */
 	if (f->select->transforms &&
 	    xw_transforms_apply(f->select->transforms, XW_TRANSFORM_SYMLINK, &link))
 		return xw_fail_nomem(f->diag, "--transform");
@@ -276,7 +275,7 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 
 	if (rc || stays)
 		return rc ? rc : xw_fill_refuse(f, old);
-	/* layers of a container image may do that without a whiteout */
+	/* image layers may do so without a whiteout */
 	if (over_dir && old->node->dir->entries && !f->image_layer)
 		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a directory that is not empty",
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
@@ -323,7 +322,7 @@ static bool last_is_whiteout(struct xw_slice path)
 	return xw_whiteout_named(path.p + from, end - from);
 }
 
-/* Walk to the directory of the entry's name; a failure names the entry. */
+/* Look up the parent directory of the entry. A failure's message gets the entry's name. */
 static int walk_to(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
 		   struct xw_slice path, enum xw_path_walk how, struct xw_path_at *at)
 {
@@ -337,8 +336,8 @@ static int walk_to(struct xw_fill *f, const struct xw_source *s, const struct xw
 }
 
 /*
- * A whiteout in a directory that does not exist has no effect, except for overlayfs, which has more
- * layers below.
+ * Apply a whiteout. In a directory that does not exist it has no effect, except for overlayfs,
+ * where it hides entries of the layers below the image.
  */
 static int add_whiteout(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
 			struct xw_slice path)
@@ -408,7 +407,8 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 }
 
 /*
- * Find or create --directory, whose name may lead anywhere in the image; names of entries may not.
+ * Find or create --directory, which may follow symlinks anywhere in the image, unlike names of
+ * entries.
  */
 static int enter(struct xw_fill *f)
 {
@@ -421,7 +421,7 @@ static int enter(struct xw_fill *f)
 		       "--directory %s: is a file in the image, or below one", dir);
 }
 
-/* The layers in the source are not unpacked; with --directory that is intended. */
+/* Warn if an archive of a container image is unpacked as such; intended with --directory. */
 static void warn_layout(const struct xw_fill *f, const struct xw_source *s, unsigned marks)
 {
 	const bool wanted = f->select->directory || f->keep_images || f->image_layer;
@@ -458,7 +458,7 @@ static int fill_layer(struct xw_fill *f, struct xw_source *s)
 	f->source = s->name;
 	f->from_host_dir = s->is_host_dir;
 	f->tree->layer++;
-	/* so that the names on the way are marked as belonging to this layer */
+	/* mark the names on the path to --directory as belonging to this layer */
 	f->tree->last_parent = NULL;
 	f->made_before = f->tree->made;
 	rc = enter(f);

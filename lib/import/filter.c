@@ -2,15 +2,14 @@
 /*
  * Decompression as a feed: libarchive's filters with its "raw" format, over another feed.
  *
- * Whether the input is compressed is decided by libarchive, not by a table of ours: its filters bid
- * on the first bytes. They do so in a trial run (peek) whose input stays in the head of the lower
- * feed, so that input that is not compressed can be used unchanged even when it is a pipe. If it is
- * compressed, a second archive handle reads it (pull).
+ * Filters are selected by libarchive's bidding on the first bytes, not by a table of ours. Bidding
+ * happens in a trial run (peek), whose input stays in the head of the lower feed: data that is not
+ * compressed can then be used unchanged, even from a pipe. For compressed data, a second archive
+ * handle reads the feed (pull).
  *
- * libarchive verifies the checksums that its decompressors verify; for gzip see gzip_check.c. Nor
- * do some of its filters report that their data ends before their input: for filters that consume
- * no byte too many, and for those whose end is known (frames.c), the rest of the input is examined
- * here.
+ * libarchive verifies the checksums that its decompressors verify; for gzip see gzip_check.c. Some
+ * filters do not report that the compressed stream ends before the input: trailing data is examined
+ * here, for filters that consume no byte too many and for those whose end is known (frames.c).
  */
 #include "config.h"
 
@@ -32,25 +31,25 @@
 
 #define PULL_BYTES ((size_t)256 << 10)
 #define PEEK_BYTES ((size_t)64 << 10)
-#define BEHIND_MAX ((size_t)16 << 20) /* limit for reading after the end, as for tar archives */
+#define BEHIND_MAX ((size_t)16 << 20)
 
 struct filter {
 	struct xw_feed f;
 	struct xw_feed *lower;
 	struct archive *a;
-	bool empty; /* the compressed data is empty */
+	bool empty; /* the decompressed data is empty */
 	bool ended, broken;
-	size_t seen; /* trial: number of bytes served from the head of lower */
+	size_t seen; /* trial run: bytes served from the head of lower */
 	int lower_err;
-	unsigned char *bufs, *buf; /* two buffers of PULL_BYTES; the current one */
-	size_t at, have; /* in buf: bytes not yet served */
-	size_t before; /* in the other buffer: bytes served before those in buf */
+	unsigned char *bufs, *buf; /* two buffers of PULL_BYTES each; the current one */
+	size_t at, have; /* [at, have) of buf was not served yet */
+	size_t before; /* number of served bytes at the start of the other buffer */
 	int64_t given; /* total number of bytes served */
-	bool last; /* the input ends after them */
-	bool stops; /* this filter may end before its input does */
-	bool looked; /* at what follows */
+	bool last; /* the input ends with the bytes in buf */
+	bool stops; /* the stream may end before the input */
+	bool looked; /* trailing data was examined */
 	struct xw_gzip_check *gzip;
-	struct xw_frames frames, trial; /* of the trial run */
+	struct xw_frames frames, trial; /* position in the input; the same in the trial run */
 };
 
 static la_ssize_t lower_failed(struct filter *t, struct archive *a, ssize_t err)
@@ -60,7 +59,7 @@ static la_ssize_t lower_failed(struct filter *t, struct archive *a, ssize_t err)
 	return ARCHIVE_FATAL;
 }
 
-/* The input of the trial run. */
+/* Read callback of the trial run. */
 static la_ssize_t peek(struct archive *a, void *arg, const void **buf)
 {
 	struct filter *t = arg;
@@ -77,8 +76,8 @@ static la_ssize_t peek(struct archive *a, void *arg, const void **buf)
 }
 
 /*
- * Append bytes to the unserved ones in buf: 0 or a negative code. Served bytes are kept until the
- * refill after this one: the checker may refer to them.
+ * Append input to the unserved bytes in buf: 0 or a negative code. The bytes served last are kept
+ * until the next refill, since the gzip checker may refer to them.
  */
 static ssize_t refill(struct filter *t)
 {
@@ -101,7 +100,7 @@ static ssize_t refill(struct filter *t)
 	return 0;
 }
 
-/* How many of the unserved bytes the decompressor may see now. */
+/* How many of the unserved bytes may be passed to the decompressor now. */
 static size_t may_see(struct filter *t)
 {
 	const unsigned char *p = t->buf + t->at;
@@ -138,7 +137,7 @@ static bool all_zero(const unsigned char *p, size_t n)
 	return !n || (!*p && !memcmp(p, p + 1, n - 1));
 }
 
-/* Bytes that were served and are not part of the compressed data. */
+/* Number of served bytes that do not belong to the compressed stream. */
 static size_t untaken(const struct filter *t)
 {
 	const int64_t n = t->given - archive_filter_bytes(t->a, -1);
@@ -146,7 +145,7 @@ static size_t untaken(const struct filter *t)
 	return n > 0 && !t->frames.ended ? (size_t)n : 0;
 }
 
-/* Do the bytes that follow, at a and then at b, begin a gzip member that is cut short? */
+/* Does the trailing data, at a and then at b, start like a truncated gzip member? */
 static bool member_follows(const struct filter *t, const unsigned char *a, size_t n_a,
 			   const unsigned char *b, size_t n_b)
 {
@@ -161,8 +160,8 @@ static bool member_follows(const struct filter *t, const unsigned char *a, size_
 }
 
 /*
- * A filter has ended: does more than padding follow? Its first bytes were served already, but not
- * consumed. 0 or a negative code.
+ * After the end of the stream: is there trailing data other than padding? Its first bytes were
+ * served already, but not consumed by the filter. 0 or a negative code.
  */
 static ssize_t look_behind(struct filter *t)
 {
@@ -200,13 +199,16 @@ static int filter_fail(const struct filter *t, char *err, size_t room)
 		snprintf(err, room, "%s", t->lower->err);
 		return t->lower_err;
 	}
-	/* the gzip filter gives no message for a truncated trailer */
+	/* the gzip filter sets no message for a truncated trailer */
 	snprintf(err, room, "%s: %s", name ? name : "compressed data",
 		 text ? text : "the compressed data ends early");
 	return text ? xw_la_code(t->a) : XW_ERR_TRUNCATED;
 }
 
-/* The end of the data, unless it was reached before: what follows? 0 or a negative code. */
+/*
+ * At the end of the stream, once: verify gzip's checksum, and examine trailing data. 0 or a
+ * negative code.
+ */
 static ssize_t at_end(struct filter *t)
 {
 	struct xw_feed *f = &t->f;
@@ -277,9 +279,9 @@ static struct xw_feed *filter_lower(struct xw_feed *f)
 }
 
 /*
- * The filter for compressed data that begins with these bytes, as libarchive's bidders have it; 0:
- * to be found out by them. They would decompress what comes out of it, too, and the end of the
- * outer data would be lost.
+ * The filter for compressed data with these first bytes, by the rules of libarchive's bidders; 0:
+ * unknown, leave it to them. Bidding would also decompress nested compressed data, and the end of
+ * the outer stream could not be found.
  */
 static int filter_of(const unsigned char *p, size_t n)
 {
@@ -303,7 +305,10 @@ static int filter_of(const unsigned char *p, size_t n)
 		       : 0;
 }
 
-/* Open t->a on `from` up to the first data: returns libarchive's status. */
+/*
+ * Open t->a with the read callback `from` and read up to the first data. Returns libarchive's
+ * status.
+ */
 static int start(struct filter *t, archive_read_callback *from, int code)
 {
 	struct archive_entry *e;
@@ -322,8 +327,8 @@ static int start(struct filter *t, archive_read_callback *from, int code)
 }
 
 /*
- * Verify the checksum of the first header as far as it is in the head of lower; those of later
- * members are not (without isa-l).
+ * Verify the checksum of the first gzip header if it is within the head of lower. Those of later
+ * members are not verified (without isa-l).
  */
 static bool check_header(struct filter *t)
 {
@@ -337,7 +342,10 @@ static bool check_header(struct filter *t)
 	return false;
 }
 
-/* 1 compressed, and t->a reads it; 0 not compressed; negative: failure, reason in lower->err. */
+/*
+ * 1: compressed, and t->a decompresses it; 0: not compressed; negative: a failure with the reason
+ * in lower->err.
+ */
 static int probe(struct filter *t)
 {
 	const ssize_t have = xw_feed_peek(t->lower, PEEK_BYTES);
@@ -351,7 +359,7 @@ static int probe(struct filter *t)
 	t->trial = t->frames;
 	r = start(t, peek, known);
 	if (known && t->a && !t->lower_err && (r == ARCHIVE_EOF || r < ARCHIVE_WARN)) {
-		/* without bidding, data that cannot be decompressed looks like none */
+		/* without bidding, damaged data looks like empty data */
 		known = 0;
 		archive_read_free(t->a);
 		t->seen = 0;
@@ -367,7 +375,7 @@ static int probe(struct filter *t)
 	if (gzip && !check_header(t))
 		return XW_ERR_INPUT;
 	t->stops = gzip || code == ARCHIVE_FILTER_BZIP2 || t->frames.kind != XW_FRAMES_NONE;
-	/* a filter that fails at once was selected nevertheless, but is not counted */
+	/* a filter that fails at once was selected, but is not counted */
 	if (archive_filter_count(t->a) <= 1 && !t->broken)
 		return 0;
 	if (r < ARCHIVE_WARN)
@@ -393,7 +401,7 @@ struct xw_feed *xw_feed_lower(struct xw_feed *f)
 	return f->ops->lower(f);
 }
 
-/* gzip has another decompressor, where that was there when we were built. */
+/* Decompress gzip by isa-l, if built with it. */
 static int by_isal(struct xw_feed *lower, struct xw_feed **out)
 {
 	const ssize_t have = xw_feed_peek(lower, PEEK_BYTES);
@@ -433,7 +441,7 @@ int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out)
 		return 1;
 	}
 	if (t) {
-		t->lower = NULL; /* the caller keeps owning it */
+		t->lower = NULL; /* still owned by the caller */
 		filter_close(&t->f);
 	}
 	return err;

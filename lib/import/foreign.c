@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Filesystem images given where archives are expected. Many begin with zeros, which in tar mark the
- * end of an archive: nothing would be imported, without any message. Others match no format of
+ * Recognizes filesystem images, which are not archives. Many begin with zeros, which mark the end
+ * of a tar archive: nothing would be imported, without any message. Others match no format of
  * libarchive, or one for which it would run a program (la.c).
  */
 #include "config.h"
@@ -48,7 +48,7 @@ static uint32_t at32(const unsigned char *p, size_t off)
 	return get32(*(const le32 *)(p + off));
 }
 
-/* 16 bits of magic are weak evidence: the other fields must be plausible, too. */
+/* A magic of 16 bits is weak evidence: other fields must be plausible, too. */
 static const char *extended(const unsigned char *p)
 {
 	const uint32_t compat = at32(p, 92), incompat = at32(p, 96), ro = at32(p, 100);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Source: RFC 8878 (zstd), the LZ4 frame format description, "The .xz File Format", and the chunk
- * headers of LZMA2, which is the last filter of every block.
+ * Sources: RFC 8878 (zstd), the LZ4 frame format description, "The .xz File Format", and the chunk
+ * headers of LZMA2, which is the last filter of every xz block.
  *
- * Invariant: `skip` bytes belong to the data, and a header of the kind `phase` follows them.
+ * Invariant: the next `skip` bytes belong to the stream and are followed by a header of kind
+ * `phase`.
  */
 #include "config.h"
 
@@ -14,7 +15,7 @@
 #include "base/endian.h"
 
 enum {
-	FRAME, /* the first header, and any after a complete frame */
+	FRAME, /* start of a frame, or the end of the stream */
 	ZSTD_BLOCK,
 	LZ4_BLOCK,
 	LZ4_LEGACY_BLOCK,
@@ -27,10 +28,10 @@ enum {
 #define ZSTD_MAGIC 0xFD2FB528u
 #define LZ4_MAGIC 0x184D2204u
 #define LZ4_LEGACY_MAGIC 0x184C2102u
-#define LZ4_LEGACY_MAX 8421520u /* what 8 MiB can become */
-#define SKIPPABLE 0x184D2A50u /* and the next 15 */
+#define LZ4_LEGACY_MAX 8421520u /* maximum compressed size of 8 MiB */
+#define SKIPPABLE 0x184D2A50u /* to SKIPPABLE + 15 */
 
-/* What a step has found out. */
+/* Result of parsing one header: go on after it, more input needed, end of the stream, damage. */
 enum step { STEP, SHORT, END, DAMAGE };
 
 static enum step pass(struct xw_frames *f, uint64_t n, unsigned phase)
@@ -49,7 +50,7 @@ static enum step zstd_frame(struct xw_frames *f, const unsigned char *p, size_t 
 
 	if (n < 5)
 		return SHORT;
-	header += !(p[4] & 0x20); /* the window, unless there is a single segment */
+	header += !(p[4] & 0x20); /* window descriptor, unless it is a single segment */
 	header += dict_size[p[4] & 3] + content_size[p[4] >> 6];
 	header += !(p[4] >> 6) && p[4] & 0x20;
 	f->check = p[4] & 4 ? 4 : 0;
@@ -94,7 +95,7 @@ static enum step lz4_block(struct xw_frames *f, const unsigned char *p, size_t n
 	return pass(f, 4 + (uint64_t)(size & INT32_MAX) + (f->block_check ? 4 : 0), LZ4_BLOCK);
 }
 
-/* Frames of the legacy format, which Linux uses, have no end mark. */
+/* Frames of the legacy format, which the kernel uses, have no end mark. */
 static enum step lz4_legacy_block(struct xw_frames *f, const unsigned char *p, size_t n)
 {
 	uint32_t size;
@@ -134,7 +135,7 @@ static enum step xz_block(struct xw_frames *f, const unsigned char *p, size_t n)
 	return pass(f, (*p + 1u) * 4, XZ_CHUNK);
 }
 
-/* One chunk of LZMA2; behind the last one are padding and the check of the block. */
+/* One LZMA2 chunk. The last one is followed by padding and the check of the block. */
 static enum step xz_chunk(struct xw_frames *f, const unsigned char *p, size_t n)
 {
 	uint64_t len;
@@ -155,7 +156,10 @@ static enum step xz_chunk(struct xw_frames *f, const unsigned char *p, size_t n)
 	return pass(f, len, XZ_CHUNK);
 }
 
-/* One byte of a number of the index: how many records, or one of the two of a record. */
+/*
+ * One byte of a variable-length number in the index: the number of records, or one of the two sizes
+ * in each record.
+ */
 static enum step xz_index(struct xw_frames *f, const unsigned char *p, size_t n)
 {
 	enum { CRC = 4, FOOTER = 12, BITS_MAX = 63 };
@@ -178,7 +182,7 @@ static enum step xz_index(struct xw_frames *f, const unsigned char *p, size_t n)
 	return pass(f, 1, XZ_RECORDS);
 }
 
-/* ---- all ---- */
+/* ---- all formats ---- */
 
 static enum step frame(struct xw_frames *f, const unsigned char *p, size_t n)
 {
@@ -252,7 +256,7 @@ size_t xw_frames_in(struct xw_frames *f, const unsigned char *p, size_t n, bool 
 		what = step(f, p + at, n - at);
 		if (what == SHORT && !last)
 			return at;
-		/* a header that is cut off belongs to the data, unless it begins another frame */
+		/* a truncated header belongs to the stream, unless it would start another frame */
 		f->ended = what == END || (what == SHORT && f->phase == FRAME);
 		if (what == DAMAGE || (what == SHORT && f->phase != FRAME)) {
 			f->kind = XW_FRAMES_NONE;

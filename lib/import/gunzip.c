@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Members one after the other, each with its checksum and length verified. What follows them and
- * does not begin like one is no data. isa-l gets no headers: it accepts wrong checksums of them,
- * and rejects correct ones of long headers.
+ * Decompresses concatenated gzip members, and verifies the checksum and length of each. Trailing
+ * data that does not start like a member is ignored. Headers are parsed here, not by isa-l, which
+ * accepts wrong header checksums and rejects correct ones of long headers.
  */
 #include "config.h"
 
@@ -30,27 +30,27 @@ int xw_gunzip(struct xw_feed *lower, struct xw_feed **out)
 
 #define IN_BYTES ((size_t)256 << 10)
 #define TRIAL_BYTES ((size_t)64 << 10)
-#define BEHIND_MAX ((size_t)16 << 20) /* limit for reading after the end, as for tar archives */
+#define BEHIND_MAX ((size_t)16 << 20)
 
 struct gunzip {
 	struct xw_feed f;
 	struct xw_feed *lower;
-	struct inflate_state *z; /* its input is in buf */
+	struct inflate_state *z; /* reads from buf */
 	unsigned char *buf;
-	bool last; /* the input ends with what is in buf */
-	struct xw_gzip_header head; /* of the current member */
+	bool last; /* the input ends with the bytes in buf */
+	struct xw_gzip_header head; /* header of the current member */
 	bool ended, looked;
-	bool any; /* data was there: without it, what follows is of no account */
+	bool any; /* some data was decompressed; otherwise trailing data is not reported */
 };
 
-/* What follows a header. */
+/* Start decompressing after a header. */
 static void begin(struct inflate_state *z)
 {
 	isal_inflate_reset(z);
 	z->crc_flag = ISAL_GZIP_NO_HDR_VER;
 }
 
-/* Append input to what is left of it: 0 or a negative code. */
+/* Append input to the unread bytes in buf: 0 or a negative code. */
 static ssize_t refill(struct gunzip *g)
 {
 	const size_t left = g->z->avail_in;
@@ -69,7 +69,7 @@ static ssize_t refill(struct gunzip *g)
 	return 0;
 }
 
-/* A member has ended: does another one begin? 0 or a negative code. */
+/* At the end of a member, check whether another one follows: 0 or a negative code. */
 static ssize_t next_member(struct gunzip *g)
 {
 	while (g->z->avail_in < 2 && !g->last) {
@@ -88,7 +88,7 @@ static bool all_zero(const unsigned char *p, size_t n)
 	return !n || (!*p && !memcmp(p, p + 1, n - 1));
 }
 
-/* Does more than padding follow the data? 0 or a negative code. */
+/* Is there trailing data other than padding? 0 or a negative code. */
 static ssize_t look_behind(struct gunzip *g)
 {
 	size_t seen = 0;
@@ -123,7 +123,10 @@ static ssize_t failed(struct gunzip *g, int why)
 	return why < 0 ? XW_ERR_INPUT : XW_ERR_TRUNCATED;
 }
 
-/* Some input is in buf, or there is no more: 0 or a negative code. */
+/*
+ * Parse the header as far as it is in buf, which is empty only at the end of the input: 0 or a
+ * negative code.
+ */
 static ssize_t read_header(struct gunzip *g)
 {
 	struct inflate_state *z = g->z;
@@ -201,7 +204,7 @@ static struct xw_feed *gunzip_lower(struct xw_feed *f)
 	return rc ? NULL : lower;
 }
 
-/* Do the first n bytes look like a gzip member? A wrong header checksum is reported by reading. */
+/* Do the n bytes start like a gzip member? A wrong header checksum is reported by reading. */
 static bool try(struct inflate_state *z, const unsigned char *p, size_t n)
 {
 	struct xw_gzip_header head = {0};

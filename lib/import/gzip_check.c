@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libarchive's gzip filter skips the CRC and length after each member without verifying them, so
- * that most damage to compressed data goes undetected. It does not report either where members end;
- * a gzip file may have many (pigz -i, bgzip, eStargz).
+ * libarchive's gzip filter skips the CRC and length after each member, so that most damage to
+ * compressed data goes undetected. Nor does it report where members end; a gzip file may have many
+ * (pigz -i, bgzip, eStargz).
  *
- * The end of a member is visible in the input: the header of the next one, preceded by the trailer.
- * Such bytes also occur in the middle of compressed data, especially where a .gz file was stored
- * uncompressed. So a header is only a candidate. The input is split before each candidate, which
- * makes the decompressor have produced everything up to it when it asks for the next piece: a true
- * end then lies at most WINDOW ahead of the output, exactly `size` from the start of the member,
- * and the CRC of those bytes must be that of the trailer. Other candidates are dropped. They are
- * judged in order: one that may be confirmed later delays the following ones, since it would move
- * the start relative to which they are measured.
+ * The end of a member is recognized in the input by the header of the next member, which the
+ * trailer precedes. The same bytes also occur within compressed data, especially where a .gz file
+ * is stored uncompressed, so a header is only a candidate. The input is split before each
+ * candidate: when the decompressor requests the next piece, it has produced everything before the
+ * candidate. A true end then lies at most WINDOW ahead of the output, exactly `size` bytes after
+ * the start of the member, and the CRC of these bytes matches the trailer. Other candidates are
+ * dropped. Candidates are judged in order: one that may still be confirmed delays those after it,
+ * since it would move the start from which their sizes are measured.
  *
- * The trailer of the last member is not followed by a header; but its eight bytes are known when
- * the output has ended, and must be in the last input that was requested.
+ * No header follows the last member, but its trailer can be computed when the output has ended, and
+ * must be within the last input that was requested.
  */
 #include "config.h"
 
@@ -23,9 +23,9 @@
 #include "base/endian.h"
 #include "import/gzip_check.h"
 
-#define WINDOW (1u << 20) /* upper bound of the buffers of libarchive and ours */
+#define WINDOW (1u << 20) /* upper bound for the size of libarchive's and our buffers */
 #define ENDS_MAX (1u << 16)
-#define HEADER 10 /* size of the header of a member */
+#define HEADER 10 /* minimum size of a gzip header */
 
 void xw_gzip_check_init(struct xw_gzip_check *g)
 {
@@ -67,14 +67,14 @@ static uint32_t crc32_add(const struct xw_gzip_check *g, uint32_t crc, const uns
 	return crc;
 }
 
-/* Magic, deflate, no reserved flag, an existing level and system (RFC 1952; 255: unknown). */
+/* Magic, deflate, no reserved flags, known level and system (RFC 1952; 255: unknown). */
 static bool is_header(const unsigned char *p)
 {
 	return p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 && p[3] < 0x20 && p[8] <= 8 &&
 	       (p[9] <= 13 || p[9] == 255);
 }
 
-/* The input before p[0] is tail; remember the bytes that were consumed. */
+/* Append the end of the consumed piece to the tail. */
 static void move_tail(struct xw_gzip_check *g)
 {
 	size_t n = XW_MIN(g->piece_len, XW_GZIP_TAIL);
@@ -91,7 +91,7 @@ static void add_end(struct xw_gzip_check *g)
 	const unsigned char *t = g->tail + XW_GZIP_TAIL - 8;
 	struct xw_gzip_end e = {peek32(t), peek32(t + 4), g->at};
 
-	/* the end of an empty member moves nothing (a length of 0 may also be 4 GiB) */
+	/* the end of an empty member changes nothing (a size of 0 may also mean 4 GiB) */
 	if (!e.size && g->at + WINDOW < 1ull << 32)
 		return;
 	if (g->first > 1024 && g->first > g->ends.n / 2) {
@@ -126,8 +126,8 @@ size_t xw_gzip_check_in(struct xw_gzip_check *g, const unsigned char *p, size_t 
 }
 
 /*
- * Judge the candidates that are due, in order; returns the distance to the first one that is not,
- * or `far`. Lengths are modulo 2^32.
+ * Judge the candidates that are due, in order. Returns the distance to the first one that is not,
+ * at most `far`. Sizes are modulo 2^32.
  */
 static uint64_t settle(struct xw_gzip_check *g, uint64_t far)
 {
@@ -170,7 +170,7 @@ bool xw_gzip_check_end(struct xw_gzip_check *g)
 	poke32(want + 4, (uint32_t)(g->at - g->start));
 	if (g->unsure || (g->at && g->at == g->start) || !g->piece)
 		return true;
-	/* in the last piece, or before it, or across its start */
+	/* search the last piece, and the bytes around its start */
 	memcpy(edge, g->tail, XW_GZIP_TAIL);
 	memcpy(edge + XW_GZIP_TAIL, g->piece, n);
 	return memmem(g->piece, g->piece_len, want, sizeof(want)) ||

@@ -6,7 +6,7 @@
 enum { FIXED, EXTRA_LEN, EXTRA, NAME, COMMENT, CHECKSUM, END }; /* phases */
 enum { FIXED_BYTES = 10, FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16, FLAGS = 31 };
 
-/* The flag without which the header has no such field; 0: it has it. */
+/* The flag that a field depends on; 0: mandatory. */
 static unsigned flag_of(unsigned phase)
 {
 	static const unsigned char flags[] = {

@@ -21,7 +21,6 @@ static bool number_of(const struct reading *r, const char *word, uint32_t *id)
 	return r->names->lookup && !r->names->lookup(r->names->arg, r->group, word, id);
 }
 
-/* Why number_of() has refused word. */
 static int refuse(const struct xw_line *l, const char *word, const char *forms)
 {
 	if (*word == '+')
@@ -49,7 +48,8 @@ static int take(void *arg, struct xw_line *l)
 		return xw_line_fail(l, "'%.80s' is not NAME:NUMBER", words[1]);
 	if (!colon && !number_of(r, words[1], &p.to))
 		return refuse(l, words[1], "+NUMBER or NAME:NUMBER");
-	for (size_t i = 0; i < r->m->v.n; i++) /* the first one is valid, as in tar */
+	/* the first line for an ID takes precedence, as in tar */
+	for (size_t i = 0; i < r->m->v.n; i++)
 		if (r->m->v.v[i].from == p.from)
 			return 0;
 	return xw_vec_push(&r->m->v, p) ? xw_fail_nomem(l->diag, l->option) : 0;

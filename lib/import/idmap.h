@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --owner-map, --group-map: numbers of owners that become others. */
+/* Maps of user and group IDs: --owner-map and --group-map. */
 #ifndef XW_IMPORT_IDMAP_H
 #define XW_IMPORT_IDMAP_H
 
@@ -12,16 +12,16 @@ struct xw_idmap_pair {
 };
 
 struct xw_idmap {
-	XW_VEC(struct xw_idmap_pair) v; /* sorted by from, which are distinct, once read */
+	XW_VEC(struct xw_idmap_pair) v; /* sorted by `from`, which are distinct */
 };
 
 /*
- * Read a file of tar(1)'s format: lines of "OLD NEW", where OLD is a name or +NUMBER, and NEW a
- * name, +NUMBER or NAME:NUMBER; "#" begins a comment. XW_ERR_IO, XW_ERR_USAGE.
+ * Read a map in the format of tar(1): lines of "OLD NEW", where OLD is a name or +NUMBER, and NEW a
+ * name, +NUMBER or NAME:NUMBER; "#" starts a comment. 0, XW_ERR_IO or XW_ERR_USAGE.
  */
 int xw_idmap_read(struct xw_idmap *m, const char *option, const char *file, bool group,
 		  const struct xw_acl_names *names, struct xw_diag *diag);
-/* true: *id became another one, or is to stay. */
+/* Map *id. false: it is not in the map. */
 bool xw_idmap_apply(const struct xw_idmap *m, uint32_t *id);
 void xw_idmap_free(struct xw_idmap *m);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring of units between a feed and its consumer.
+ * A ring of buffers (units) between a feed and its consumer.
  *
  * Invariants:
  * 1. Unit i of the stream is stored in slot i % n_slots. `filled` counts units produced, `freed`
@@ -8,9 +8,9 @@
  *    filled), the reader the others.
  * 2. Every unit is full except the last one. A failure of the feed is reported after the bytes that
  *    preceded it.
- * 3. `end` (0: not yet, 1: end of input, negative: code) is set with the last unit, once.
- * 4. The consumer holds unit `freed`, and releases it only when it requests the next one: therefore
- *    a payload piece stays valid until the next call.
+ * 3. `end` (0: not yet, 1: end of input, negative: code) is set once, with the last unit.
+ * 4. The consumer holds unit `freed`, and releases it only when it requests the next one: a payload
+ *    piece stays valid until the next call.
  */
 #include "config.h"
 
@@ -23,7 +23,6 @@
 #include "base/err.h"
 #include "import/input.h"
 
-/* Limit for data after the end of an archive: tapes are padded to far less. */
 #define BEHIND_MAX (16u << 20)
 
 struct slot {
@@ -35,10 +34,10 @@ struct xw_input {
 	struct xw_feed *feed;
 	struct slot slots[XW_INPUT_UNITS];
 	unsigned n_slots;
-	struct xw_feed_tick tick; /* consumer: called while it waits for the reader */
-	uint64_t pos; /* consumer: bytes consumed */
-	size_t off; /* consumer: within the held unit */
-	bool holds; /* consumer: slot freed % n_slots is being consumed */
+	struct xw_feed_tick tick; /* called by the consumer while it waits for the reader */
+	uint64_t pos; /* consumer: number of bytes consumed */
+	size_t off; /* consumer: offset in the held unit */
+	bool holds; /* consumer: slot freed % n_slots is the held unit */
 	bool threaded;
 	pthread_t thread;
 	pthread_mutex_t lock; /* protects the following fields */
@@ -48,7 +47,10 @@ struct xw_input {
 	bool stop;
 };
 
-/* Fill one slot. 0: more may follow; 1: end of input; negative: failure after s->len bytes. */
+/*
+ * Fill one slot: 0 if more data may follow, 1 at the end of input, negative for a failure after
+ * s->len bytes.
+ */
 static int fill(struct xw_input *in, struct slot *s)
 {
 	s->len = 0;
@@ -88,13 +90,13 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-/* The reader blocks all signals: they are delivered to the program's own threads. */
+/* Start the reader, with all signals blocked: they are delivered to the program's own threads. */
 static bool start_reader(struct xw_input *in)
 {
 	sigset_t all, old;
 	int r;
 
-	/* From here on the consumer does not read, so it calls the tick. */
+	/* The consumer no longer reads the feed itself, so it calls the tick. */
 	if (in->feed->tick) {
 		in->tick = *in->feed->tick;
 		in->feed->tick->fn = NULL;
@@ -155,8 +157,8 @@ static void stop_reader(struct xw_input *in)
 }
 
 /*
- * The same, but the reader completes its unit: a decompressor that is interrupted could not go on.
- * 0, or the code of a tick, after which the feed cannot be used.
+ * Stop the reader after it has completed its unit: an interrupted decompressor could not continue.
+ * Returns 0, or the code of a tick, after which the feed cannot be used.
  */
 static int end_reader(struct xw_input *in)
 {
@@ -198,7 +200,7 @@ void xw_input_free(struct xw_input *in)
 	free(in);
 }
 
-/* Put the units that were not consumed back, the last one first. */
+/* Push the units that were not consumed back to the feed, the last one first. */
 static int put_back(struct xw_input *in)
 {
 	int rc = 0;
@@ -225,7 +227,7 @@ int xw_input_release(struct xw_input *in, struct xw_feed **feed)
 	return rc;
 }
 
-/* Wait for the reader, calling the tick. The lock is held. */
+/* Wait for the reader, calling the tick. Called with the lock held. */
 static int wait_more(struct xw_input *in)
 {
 	struct timespec until;
@@ -245,10 +247,10 @@ static int wait_more(struct xw_input *in)
 	return rc;
 }
 
-/* Release the held unit and get the next: 1, or 0 at the end, or a negative code. */
+/* Release the held unit and get the next: 1, 0 at the end, or a negative code. */
 static int next_unit(struct xw_input *in)
 {
-	/* also without waiting: skipped input may be long, or have no end */
+	/* called even without waiting: the input to be skipped may be endless */
 	int r = in->tick.fn ? in->tick.fn(in->tick.arg) : 0;
 
 	if (r)

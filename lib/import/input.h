@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A byte stream in large units, optionally read ahead by a thread. Units are always full except the
- * last, so what the consumer sees depends only on the bytes, not on threads or on how a pipe was
- * fed.
+ * A byte stream in large units, optionally read ahead by a thread. All units except the last are
+ * full, so the consumer's view depends only on the data, not on threads or the timing of a pipe.
  */
 #ifndef XW_IMPORT_INPUT_H
 #define XW_IMPORT_INPUT_H
 
 #include "import/feed.h"
 
-/* A multiple of 512: a tar header never crosses two units. */
+/* A multiple of 512, so that a tar header never crosses two units. */
 #define XW_INPUT_UNIT ((size_t)256 << 10)
 #define XW_INPUT_UNITS 8
 
@@ -17,37 +16,37 @@ struct xw_input;
 
 /*
  * Owns feed, also on failure. NULL when out of memory. Without a thread (or if none can be created)
- * the consumer reads itself.
+ * the feed is read by the consumer.
  */
 struct xw_input *xw_input_new(struct xw_feed *feed, bool threaded);
 void xw_input_free(struct xw_input *in);
 /*
- * As xw_input_free(), but *feed is returned, and continues behind what was consumed. After a
- * failure it is closed: XW_ERR_NOMEM, or the code of a tick.
+ * Like xw_input_free(), but return the feed, which continues after the consumed bytes. On failure
+ * the feed is closed: XW_ERR_NOMEM, or the code of a tick.
  */
 int xw_input_release(struct xw_input *in, struct xw_feed **feed);
 /*
- * The rest of the current unit, without consuming it: *len > 0, or 0 at the end of the input. *p is
- * valid until the next call after it was consumed. 0 or a negative code, see xw_input_error.
+ * Get the rest of the current unit without consuming it: *len > 0, or 0 at the end of the input. *p
+ * is valid until the next call after all of it was consumed. 0 or a negative code, see
+ * xw_input_error().
  */
 int xw_input_get(struct xw_input *in, const unsigned char **p, size_t *len);
-/* Consume n bytes, at most the last *len of xw_input_get. */
+/* Consume n bytes, at most *len of the last xw_input_get(). */
 void xw_input_eat(struct xw_input *in, size_t n);
-/* Copy (dst NULL: skip) and consume up to n bytes; *got < n only at the end. */
+/* Copy (dst NULL: skip) and consume n bytes; *got < n only at the end of the input. */
 int xw_input_copy(struct xw_input *in, void *dst, uint64_t n, uint64_t *got);
 /*
- * The end of an archive was consumed: the position up to which the rest is read. All of it if it
- * comes out of a decompressor, whose checksums are at its end; otherwise limited, since a writer
- * may never end.
+ * The position up to which the input is read after the end of an archive. Compressed input is read
+ * to its end, where its checksums are; other input up to a limit, since it may be endless.
  */
 uint64_t xw_input_enough(const struct xw_input *in, bool compressed);
-/* Bytes consumed so far. */
+/* Number of bytes consumed. */
 uint64_t xw_input_pos(const struct xw_input *in);
-/* Bytes read from the outermost input (before decompression), including read-ahead. */
+/* Number of bytes read from the outermost input (before decompression), including read-ahead. */
 uint64_t xw_input_raw(const struct xw_input *in);
-/* After the end: compressed data was followed by more than zeros, which were ignored. */
+/* At the end: was trailing data other than zeros ignored after a compressed stream? */
 bool xw_input_has_trailing(const struct xw_input *in);
-/* Reason of the last failure, without the name of the source. */
+/* The reason of the last failure, without the source's name. */
 const char *xw_input_error(const struct xw_input *in);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source that uses libarchive: cpio, zip, 7z, iso9660, ar, rar, xar, cab, lha, warc.
+ * Reads archives through libarchive: cpio, zip, 7z, iso9660, ar, rar, xar, cab, lha, warc.
  *
- * mtree is excluded: its reader takes contents from files of this host that the archive names. raw
- * is excluded: every unknown file would be an archive of one member.
+ * mtree is excluded: its reader reads contents from host files that the archive names. raw is
+ * excluded: it would accept any file as an archive with one member.
  *
  * libarchive converts names and fails where the locale cannot represent them, so each call runs
  * with a UTF-8 LC_CTYPE, set for this thread only and restored afterwards. Formats whose names are
  * bytes return them unchanged.
  *
  * Invariants:
- * 1. cur is the input of the block that libarchive holds: a unit of `in` is consumed, and buf is
- *    refilled, only when libarchive requests the next block.
+ * 1. libarchive holds one input block: the unit is consumed, or buf refilled, only when libarchive
+ *    requests the next block.
  * 2. Returned pieces ascend and stay within a known size, whatever libarchive returns.
  * 3. After a failure every call returns the same code.
  */
@@ -38,7 +38,7 @@
 struct la {
 	struct xw_source src;
 	struct archive *a;
-	struct archive_entry *first; /* header read by open, not returned yet */
+	struct archive_entry *first; /* header that was read by open, but not returned yet */
 	locale_t utf8;
 	bool compressed, drain, done;
 	int failed;
@@ -50,16 +50,16 @@ struct la {
 	bool data;
 	uint64_t off; /* end of the last piece */
 
-	struct xw_input *in; /* input is a stream */
+	struct xw_input *in; /* stream input */
 	size_t held;
-	const unsigned char *block; /* the held one */
-	unsigned char *tail; /* chained: copy of the block before the held one, of tail_len bytes */
+	const unsigned char *block; /* the held block */
+	unsigned char *tail; /* chained: copy of the block before the held one, tail_len bytes */
 	size_t tail_len;
-	int fd; /* input is a file, if `in` is NULL */
-	/* offset of the archive in the file; next byte to read, relative to it */
+	int fd; /* file input, if `in` is NULL */
+	/* file offset of the archive; offset of the next read, relative to it */
 	int64_t base, pos;
 	unsigned char *buf;
-	int in_err; /* error code of the input */
+	int in_err; /* code of an input error */
 	char in_text[256];
 };
 
@@ -74,7 +74,7 @@ static int la_fail(struct la *l, int code, const char *why)
 		       l->e.path.p, n < l->e.path.len ? "..." : "", why);
 }
 
-/* The last call of libarchive failed. */
+/* Report the failure of the last libarchive call. */
 static int la_fail_archive(struct la *l)
 {
 	const char *text = xw_la_text(l->a);
@@ -188,7 +188,7 @@ static int set_type(struct la *l, struct archive_entry *ae)
 {
 	switch (archive_entry_filetype(ae)) {
 	case AE_IFREG:
-	case 0: /* the format does not specify it */
+	case 0: /* no type in this format */
 		l->e.type = XW_ET_REG;
 		if (l->e.path.p[l->e.path.len - 1] == '/')
 			l->e.type = XW_ET_DIR;
@@ -292,7 +292,9 @@ static int set_acls(struct la *l, struct archive_entry *ae)
 	return 0;
 }
 
-/* The data map, if the format provides one in advance; otherwise gaps are holes. */
+/*
+ * The data map, if the format stores one before the data. Otherwise gaps between pieces are holes.
+ */
 static int set_sparse(struct la *l, struct archive_entry *ae)
 {
 	la_int64_t off, len;
@@ -350,7 +352,7 @@ static int set_entry(struct la *l, struct archive_entry *ae)
 	return 1;
 }
 
-/* The next header: 1 and *ae, 0 at the end, or a failure. Warnings are logged. */
+/* Read the next header: 1 and *ae, 0 at the end, or a failure. Warnings are logged. */
 static int read_header(struct la *l, struct archive_entry **ae)
 {
 	int r;
@@ -372,7 +374,10 @@ static int read_header(struct la *l, struct archive_entry **ae)
 	return 1;
 }
 
-/* Read on after the end of the archive, for the writer of a pipe and for checksums at the end. */
+/*
+ * Read on after the end of the archive: the writer of a pipe must not get SIGPIPE, and the
+ * checksums of compressed data are at its end.
+ */
 static int drain(struct la *l)
 {
 	const uint64_t enough = xw_input_enough(l->in, l->compressed);
@@ -436,7 +441,7 @@ static int la_read(struct xw_source *s, const void **buf, size_t *len, uint64_t 
 		l->data = false;
 		return 0;
 	}
-	if (r != ARCHIVE_OK) /* a warning at this point means damaged contents */
+	if (r != ARCHIVE_OK) /* a warning at this point means damaged data */
 		return la_fail_archive(l);
 	if (*off < l->off || *len > l->e.size || *off > l->e.size - *len)
 		return la_fail(l, XW_ERR_INPUT, "its content does not fit its size");
@@ -448,7 +453,7 @@ static uint64_t la_consumed(const struct xw_source *s)
 {
 	const struct la *l = (const struct la *)s;
 
-	if (!l->in) /* formats with a directory at the end need to seek */
+	if (!l->in) /* formats with a directory at their end seek */
 		return l->done ? l->src.total : (uint64_t)XW_MIN(l->pos, (int64_t)l->src.total);
 	return l->compressed ? xw_input_raw(l->in) : xw_input_pos(l->in);
 }
@@ -476,8 +481,8 @@ static void la_close(struct xw_source *s)
 }
 
 /*
- * libarchive has looked beyond the end, at most by what its formats and filters look at to
- * recognize themselves: less than the held block and the one before it.
+ * Get the feed back from libarchive, which has read beyond the end of the archive, at most by what
+ * formats and filters need to recognize themselves: less than the held block and the one before it.
  */
 struct xw_feed *xw_la_release(struct xw_source *s)
 {
@@ -506,8 +511,8 @@ struct xw_feed *xw_la_release(struct xw_source *s)
 }
 
 /*
- * For a filter that libarchive was built without, it registers a program to be run from PATH, and
- * reports that with a warning: the input must not determine that programs are run.
+ * Register decompressors that are built into libarchive. For others it would register an external
+ * program from PATH (indicated by a warning), but input must not cause programs to run.
  */
 void xw_la_support_filters(struct archive *a)
 {
@@ -519,7 +524,7 @@ void xw_la_support_filters(struct archive *a)
 		archive_read_support_filter_uu,    archive_read_support_filter_xz,
 		archive_read_support_filter_zstd,
 	};
-	struct archive *trial = archive_read_new(); /* a registration cannot be undone */
+	struct archive *trial = archive_read_new(); /* registrations cannot be undone */
 
 	for (size_t i = 0; trial && i < XW_ARRAY_SIZE(filters); i++)
 		if (filters[i](trial) == ARCHIVE_OK)
@@ -528,15 +533,12 @@ void xw_la_support_filters(struct archive *a)
 }
 
 /*
- * A statically linked program has xar only if something else needs it: with it come libxml2 and
- * ICU, which are ten times as large as all the rest.
+ * xar is linked statically only if another object needs it, since it depends on libxml2 and ICU,
+ * which are ten times as large as the rest.
  */
 #pragma weak archive_read_support_format_xar
 
-/*
- * tar arrives here only compressed with a filter that xw_feed_decompress does not know, or in
- * tests.
- */
+/* tar is needed for filters that xw_feed_decompress() does not recognize, and for tests. */
 static void support_formats(struct archive *a)
 {
 	xw_la_support_filters(a);
@@ -565,7 +567,7 @@ static locale_t utf8_locale(void)
 	return l;
 }
 
-/* Open and read the first header, which determines whether this is an archive at all. */
+/* Open the archive and read the first header, which fails if this is not an archive. */
 static int la_start(struct la *l)
 {
 	int r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All formats except tar, through libarchive. Internal to lib/import. */
+/* Reads all formats except tar, through libarchive. Internal to lib/import. */
 #ifndef XW_IMPORT_LA_H
 #define XW_IMPORT_LA_H
 
@@ -12,25 +12,25 @@ struct xw_la_params {
 	const char *name;
 	struct xw_diag *diag;
 	uint64_t total;
-	bool compressed; /* progress is counted before decompression */
+	bool compressed; /* progress is counted in compressed bytes */
 	bool chained; /* xw_la_release() will be called */
-	bool drain; /* read a stream after the end of the archive, see xw_input_enough */
+	bool drain; /* read on after the end of the archive, see xw_input_enough() */
 };
 
-/* From a stream; owns in, also on failure. Reads the first header. */
+/* Open an archive in a stream and read its first header. Owns in, also on failure. */
 int xw_la_open(struct xw_input *in, const struct xw_la_params *p, struct xw_source **out);
 /*
- * A chained source of a stream whose archive has ended: close it, and return its feed, which
- * continues behind the archive. NULL: a failure, with a message; the feed is closed.
+ * Close a chained source after the end of its archive, and return its feed, which continues after
+ * the archive. NULL: a failure, with a message; the feed is closed.
  */
 struct xw_feed *xw_la_release(struct xw_source *s);
 /*
- * From a regular file at its current offset; formats that need to seek can. Owns fd, also on
- * failure.
+ * Open an archive in a regular file, from its current offset; seekable, as some formats require.
+ * Owns fd, also on failure.
  */
 int xw_la_open_file(int fd, const struct xw_la_params *p, struct xw_source **out);
 
-/* Enable the decompressors built into libarchive on a reader that is not open yet. */
+/* Enable the decompressors built into libarchive. Called before the archive is opened. */
 void xw_la_support_filters(struct archive *a);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Conversion of libarchive's errors. */
+/* Converts libarchive's errors. */
 #ifndef XW_IMPORT_LA_ERR_H
 #define XW_IMPORT_LA_ERR_H
 
@@ -9,12 +9,13 @@
 
 #include "base/err.h"
 
-/* Its message, or a better one where it is unclear. NULL if it gave none. */
+/* libarchive's message, or a clearer one. NULL: none. */
 static inline const char *xw_la_text(struct archive *a)
 {
 	const char *text = archive_error_string(a);
 
-	if (text && strstr(text, "No progress is possible")) /* liblzma: the input ends early */
+	/* liblzma's message for truncated input */
+	if (text && strstr(text, "No progress is possible"))
 		return "truncated input";
 	if (text && strstr(text, "Unrecognized archive format"))
 		return "neither a directory nor an archive in a known format; xw-debugfs -w "
@@ -22,7 +23,7 @@ static inline const char *xw_la_text(struct archive *a)
 	return text;
 }
 
-/* libarchive distinguishes truncated from invalid input only in the text of its message. */
+/* libarchive reports truncated and encrypted input only in the text of its messages. */
 static inline int xw_la_code(struct archive *a)
 {
 	static const char *const short_words[] = {"truncated",      "premature",   "unexpected end",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Labels on the tree: files get theirs with their entry, since the room for their contents depends
- * on their attributes; directories at the end, when those that no entry names are there, too.
+ * Applies labels (labels.h) to the tree. Files are labeled with their entries, since the room for
+ * inline data depends on their attributes; directories at the end, when implied ones exist, too.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ static struct xw_slice text(const char *s)
 	return (struct xw_slice){s, strlen(s)};
 }
 
-/* Owner and mode; a symlink keeps its own. */
+/* Set owner and mode; symlinks keep their mode. */
 static void configure(const struct xw_label_config *c, struct xw_binode *n)
 {
 	n->uid = c->uid;
@@ -59,7 +59,7 @@ int xw_fill_label_entry(struct xw_fill *f, struct xw_binode *n)
 	return path ? xw_fill_label(f, n, path) : xw_fail_nomem(f->diag, "labels");
 }
 
-/* Directories of the image that no source has named stay what they are. */
+/* Is the directory new, or changed by an entry? Others keep their labels. */
 static bool is_ours(const struct xw_binode *n)
 {
 	return !(n->flags & (XW_BN_DEAD | XW_BN_LAZY)) &&
@@ -68,7 +68,7 @@ static bool is_ours(const struct xw_binode *n)
 
 struct level {
 	const struct xw_blink *next;
-	size_t len; /* of the path */
+	size_t len; /* length of the directory's path */
 };
 
 struct walk {
@@ -77,7 +77,7 @@ struct walk {
 	XW_VEC(char) path;
 };
 
-/* Label a directory, whose path is w->path, and go into it. */
+/* Label the directory at w->path and descend into it. */
 static int enter(struct walk *w, struct xw_binode *n)
 {
 	const char *path =
@@ -89,7 +89,7 @@ static int enter(struct walk *w, struct xw_binode *n)
 	return is_ours(n) ? xw_fill_label(w->f, n, path) : 0;
 }
 
-/* The next name of the deepest directory, or leave it. */
+/* Visit the next entry of the deepest directory, or ascend after the last one. */
 static int step(struct walk *w)
 {
 	struct level *l = &w->levels.v[w->levels.n - 1];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A line of fs_config: path, user, group, mode in octal, and words of which "capabilities=0x..." is
- * taken. The path has no slash in front; that of the root is empty, so that its line begins with
- * white space, or "/". Labels are matched by libselinux alone.
+ * Format of a line of fs_config: path, user, group, octal mode, and further words, of which only
+ * "capabilities=0x..." is used. The path has no leading slash; that of the root is empty, so that
+ * its line starts with white space, or "/". SELinux contexts are looked up by libselinux only.
  */
 #include "config.h"
 
@@ -24,7 +24,7 @@ enum { PATH, UID, GID, MODE, WORDS, WORDS_MAX = 16 };
 
 /* ---- fs_config ---- */
 
-/* Without slashes at its ends. */
+/* A copy without leading and trailing slashes. */
 static char *trimmed(const char *p)
 {
 	size_t n;
@@ -94,7 +94,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-/* In the order of the lines within a path. */
+/* Lines for the same path in input order. */
 static int by_path_and_line(const void *a, const void *b)
 {
 	const struct xw_label_config *x = a, *y = b;
@@ -111,7 +111,10 @@ static bool same_config(const struct xw_label_config *x, const struct xw_label_c
 	       x->capabilities == y->capabilities;
 }
 
-/* Android's documents do not say which of two lines for a path counts. Equal ones do no harm. */
+/*
+ * Different lines for a path are refused: Android's documentation does not say which one takes
+ * precedence.
+ */
 static int check_conflicts(const struct xw_labels *l, const char *file, struct xw_diag *diag)
 {
 	const struct xw_label_config *c = l->config.v;
@@ -140,7 +143,7 @@ static int read_config(struct xw_labels *l, const char *file, struct xw_diag *di
 
 const struct xw_label_config *xw_labels_config(const struct xw_labels *l, const char *path)
 {
-	/* the path is only read */
+	/* bsearch() only reads the key */
 	const struct xw_label_config key = {.path = (char *)(uintptr_t)(path + 1)};
 
 	return l->config.n ? bsearch(&key, l->config.v, l->config.n, sizeof(key), by_path) : NULL;
@@ -171,7 +174,7 @@ static bool valid_regexp(const char *text)
 {
 	regex_t re;
 
-	if (strstr(text, "(?")) /* of PCRE */
+	if (strstr(text, "(?")) /* PCRE syntax */
 		return true;
 	if (regcomp(&re, text, REG_EXTENDED | REG_NOSUB))
 		return false;
@@ -179,7 +182,9 @@ static bool valid_regexp(const char *text)
 	return true;
 }
 
-/* libselinux, which has refused the file, says neither where nor why. */
+/*
+ * Find the invalid line of a file that libselinux has rejected, since it does not report the line.
+ */
 static int check_context(void *arg, struct xw_line *line)
 {
 	enum { REGEXP, TYPE, CONTEXT };
@@ -235,7 +240,7 @@ int xw_labels_context(const struct xw_labels *l, const char *path, uint32_t mode
 
 	if (!l->contexts)
 		return 0;
-	errno = 0; /* not set for a regular expression, which is compiled only now */
+	errno = 0; /* not set if compiling a regular expression fails, which happens on demand */
 	if (selabel_lookup_raw(l->contexts, &found, path, (int)mode)) {
 		if (errno == ENOENT)
 			return 0;
@@ -283,7 +288,7 @@ static void close_contexts(struct xw_labels *l)
 
 #endif
 
-/* ---- both ---- */
+/* ---- options and paths ---- */
 
 int xw_labels_set(struct xw_labels *l, const char *option, const char *value, struct xw_diag *diag)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `docker save` and OCI layouts hold the files of a container as archives. A user who gives one as
- * a source most likely wants these files, and would miss them only when nothing boots. So whatever
- * may be an archive of an image is examined (oci_detect.c), and who stores one as files is told.
+ * `docker save` and OCI layouts contain the files of a container as archives. A user who specifies
+ * one as a source most likely wants these files, and would notice their absence only when the
+ * system does not boot. Every archive that may be an image is therefore examined (oci_detect.c),
+ * and storing one as files is reported.
  */
 #include "config.h"
 
@@ -14,7 +15,7 @@
 
 enum { OCI_LAYOUT = 1, MANIFEST = 2, LAYERS = 4, REPOSITORIES = 8 };
 
-/* ---- while it is stored as files ---- */
+/* ---- layouts that are stored as files ---- */
 
 static bool is(struct xw_slice s, const char *text)
 {
@@ -71,7 +72,7 @@ const char *xw_layout_advice(unsigned marks)
 		       : XW_LAYOUT_OLD;
 }
 
-/* ---- before it is read ---- */
+/* ---- detection before reading ---- */
 
 static struct xw_slice without_dot(struct xw_slice p)
 {
@@ -82,7 +83,7 @@ static struct xw_slice without_dot(struct xw_slice p)
 	return p;
 }
 
-/* HEX, HEX/..., HEX.json, HEX.tar.gz, also behind "sha256:". */
+/* HEX, HEX/..., HEX.json, HEX.tar.gz, optionally after "sha256:". */
 static bool is_hash(struct xw_slice p)
 {
 	if (begins(p, "sha256:")) {

@@ -5,23 +5,26 @@
 
 #include "import/source.h"
 
-/* What a path at the top of a source says: bits, to be collected over all of its entries. */
+/*
+ * Returns a bit if the entry belongs to an image layout; the bits of all entries of a source are
+ * combined.
+ */
 unsigned xw_layout_mark(const struct xw_entry *e);
-/* "an OCI image layout", "an archive of docker save"; NULL: these paths say neither. */
+/* Describes the layout with these bits, e.g. "an OCI image layout". NULL: not a layout. */
 const char *xw_layout_kind(unsigned marks);
-/* What to do for the files of the container. */
+/* How to import the files of the container. */
 const char *xw_layout_advice(unsigned marks);
-/* Of what has no list of layers, only the file "repositories". */
+/* Advice for layouts whose only list is the file "repositories". */
 #define XW_LAYOUT_OLD                                                                              \
 	"load it into a container engine and save it again, or name its layers (ID/layer.tar) as " \
 	"sources, lowest first"
 
 /*
- * May a tar archive that begins with these bytes be one? By the name of its first member: common
- * names of files are no evidence that it is one.
+ * Can a tar archive with these first bytes be an image layout? Decided by the name of its first
+ * member; common file names are no evidence.
  */
 bool xw_layout_begins(const unsigned char *p, size_t len);
-/* The same by its last bytes, where most programs put the list of images. */
+/* The same by the last bytes, where most programs store the list of images. */
 #define XW_LAYOUT_TAIL ((size_t)64 << 10)
 bool xw_layout_ends(const unsigned char *p, size_t len);
 

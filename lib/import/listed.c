@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries of tables: see xw_entry.listed. Options that select entries are not for them. */
+/*
+ * Adds entries of device tables (xw_entry.listed). Options that select entries do not apply to
+ * them.
+ */
 #include "config.h"
 
 #include <stdio.h>
@@ -34,7 +37,7 @@ static int refuse(struct xw_fill *f, const struct xw_entry *e, const char *why)
 		       (int)XW_MIN(e->path.len, 300), e->path.p, why);
 }
 
-/* A table changes owners and modes; it does not turn one kind of file into another. */
+/* A table changes owners and modes, but not the type of an existing file. */
 static int check_kind(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n)
 {
 	char why[80];
@@ -46,7 +49,7 @@ static int check_kind(struct xw_fill *f, const struct xw_entry *e, const struct 
 	return refuse(f, e, why);
 }
 
-/* Is n what the entry says, so that only its owner and mode may have to change? */
+/* Can n be kept, with owner and mode of the entry? */
 static bool is_it(const struct xw_entry *e, const struct xw_binode *n)
 {
 	if (e->type == XW_ET_CHR || e->type == XW_ET_BLK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source. One layer is open at a time: its blob (blob.c), the decompressor if there is one, the
- * tar reader. Each is read to its end, where its digests are known, and so is what would follow the
- * archive.
+ * A container image as a source. One layer is open at a time: its blob (blob.c), a decompressor if
+ * it is compressed, and the tar reader. Each layer is read to the end of its blob, including
+ * trailing data, to verify the digests.
  */
 #include "config.h"
 
@@ -23,16 +23,16 @@ struct oci {
 	char *name;
 	struct xw_store *store;
 	struct xw_oci_image image;
-	size_t next; /* layer */
-	struct xw_source *layer; /* the open one, or NULL; owns the input */
-	struct xw_input *in; /* of the open layer, or NULL */
+	size_t next; /* index of the next layer */
+	struct xw_source *layer; /* the open layer, or NULL; owns the input */
+	struct xw_input *in; /* input of the open layer, or NULL */
 	struct xw_blob_read blob;
 	struct xw_verify diff;
-	uint64_t done; /* bytes of finished layers */
-	int failed; /* sticky */
+	uint64_t done; /* total size of finished layers */
+	int failed; /* code that all further calls return */
 };
 
-/* Ends the reading thread, so that the blob and its digests can be used. */
+/* Close the input and stop its reading thread, after which the digests can be used. */
 static void close_input(struct oci *c)
 {
 	if (c->layer)
@@ -57,7 +57,7 @@ static int fail(struct oci *c, int code, const char *why)
 	return c->failed;
 }
 
-/* 1 if the blob starts with an uncompressed tar header, 0 if not, or XW_ERR_IO. */
+/* 1 if the blob is an uncompressed tar archive, 0 if not, or XW_ERR_IO. */
 static int is_plain(struct oci *c)
 {
 	unsigned char head[XW_TAR_LOOK];
@@ -69,12 +69,13 @@ static int is_plain(struct oci *c)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return fail(c, XW_ERR_IO, strerror(errno));
-	return !n || xw_tar_begins(head, (size_t)n); /* an empty one has no members */
+	/* an empty file is an archive without members */
+	return !n || xw_tar_begins(head, (size_t)n);
 }
 
 /*
- * Of an uncompressed layer both digests are one: it is computed once. What comes out of a
- * decompressor has a digest of its own.
+ * Initialize the digests to verify. Those of an uncompressed layer and its blob are the same
+ * digest, which is computed once.
  */
 static int begin_digests(struct oci *c, const struct xw_oci_layer *l, bool plain)
 {
@@ -88,7 +89,7 @@ static int begin_digests(struct oci *c, const struct xw_oci_layer *l, bool plain
 	return 0;
 }
 
-/* Put the decompressor and the second digest on *f, which is closed on failure. */
+/* Add the decompressor and the second digest to *f, which is closed on failure. */
 static int stack(struct oci *c, struct xw_feed **f, bool plain)
 {
 	struct xw_feed *on = NULL;
@@ -110,7 +111,7 @@ static int stack(struct oci *c, struct xw_feed **f, bool plain)
 	return r < 0 ? r : 0;
 }
 
-/* Does the input begin like a tar archive? An empty one has no members. */
+/* Fail unless the input is a tar archive. An empty input is one without members. */
 static int check_tar(struct oci *c)
 {
 	const unsigned char *p;
@@ -129,7 +130,7 @@ static int open_tar(struct oci *c, const struct xw_oci_layer *l)
 	const struct xw_tar_params p = {
 		.name = l->label,
 		.diag = c->src.diag,
-		.compressed = true, /* it is read to its end */
+		.compressed = true, /* read to the end of the input */
 		.drain = true,
 		.verified = true,
 	};
@@ -173,8 +174,9 @@ static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 }
 
 /*
- * A failure of a layer: if it was caused by the contents, read the rest, so that a wrong digest is
- * reported rather than what a reader of damaged data found wrong. Returns the code to fail with.
+ * Handle a failure of a layer. If its contents may have caused the failure, read the rest of the
+ * blob and report a mismatch of its digest instead of the error that the reader found in the
+ * damaged data. Returns the code to fail with.
  */
 static int blame(struct oci *c, int code)
 {
@@ -192,7 +194,7 @@ static int blame(struct oci *c, int code)
 	xw_diag_clear(d);
 	if (c->in)
 		rc = xw_input_copy(c->in, NULL, UINT64_MAX, &skipped);
-	if (rc == XW_ERR_IO) /* also an interrupt */
+	if (rc == XW_ERR_IO) /* including an interrupted read */
 		return fail(c, rc, xw_input_error(c->in));
 	close_input(c);
 	rc = xw_blob_finish(&c->blob, c->o.tick, why, sizeof(why));
@@ -217,7 +219,7 @@ static int oci_layer(struct xw_source *s)
 	return rc ? blame(c, rc) : 1;
 }
 
-/* The archive has ended: verify what is left of the blob. */
+/* Verify the digests after the end of the archive. */
 static int end_layer(struct oci *c)
 {
 	char why[256];
@@ -273,7 +275,7 @@ static void oci_close(struct xw_source *s)
 
 /* ---- opening ---- */
 
-/* By which of its two descriptions is the image opened? */
+/* Is manifest.json used rather than index.json? */
 static bool by_docker(struct xw_store *store, const struct xw_oci_open *p)
 {
 	if (p->spec && p->spec->form == XW_OCI_FORM_DOCKER)

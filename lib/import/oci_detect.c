@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is a source a container image? A directory is by its two files. A tar archive is indexed, which
- * costs a look at each header, if a name at its beginning or its end suggests it. What cannot be
- * read in any order, a pipe or compressed archive, is spooled first: the layers' order is known
- * when the last of them has passed by.
+ * Detects container images. In a directory, two files are checked. A tar archive is indexed, which
+ * reads every header, if a name at its start or end suggests an image. A pipe or a compressed
+ * archive, which cannot be read in arbitrary order, is spooled first: the order of layers is known
+ * only after the last one was read.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #include "import/spool.h"
 #include "import/tar_hdr.h"
 
-/* fcntl, or -1 with a message. */
+/* Duplicate fd; -1 with a message on failure. */
 static int duplicate(int fd, const struct xw_oci_open *p)
 {
 	const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -54,7 +54,7 @@ int xw_oci_try_dir(int fd, const struct xw_oci_open *p, struct xw_source **out)
 	return 0;
 }
 
-/* The last bytes of a file. */
+/* Do the last bytes of the file suggest an image? */
 static bool ends_as_layout(int file, uint64_t size)
 {
 	unsigned char tail[XW_LAYOUT_TAIL];
@@ -64,14 +64,14 @@ static bool ends_as_layout(int file, uint64_t size)
 	return n > 0 && xw_layout_ends(tail, (size_t)n);
 }
 
-/* Owns file. */
+/* Try an archive in a regular file. Owns file. */
 static int try_file(int file, uint64_t size, const struct xw_oci_open *p, struct xw_source **out)
 {
 	struct xw_store *s;
 	int rc = xw_store_open_archive(file, size, p->name, p->o->tick, p->spec ? p->diag : NULL,
 				       &s);
 
-	if (rc) /* a damaged archive is reported when it is read */
+	if (rc) /* reading a damaged archive reports the damage */
 		return p->spec ? rc : 0;
 	if (p->spec || has_layout(s) || xw_oci_image_is_docker(s))
 		return open_store(s, p, out);
@@ -79,7 +79,7 @@ static int try_file(int file, uint64_t size, const struct xw_oci_open *p, struct
 	return 0;
 }
 
-/* *f becomes NULL, or a feed of the same bytes. */
+/* Spool *f and try the copy. *f becomes NULL, or a feed of the same bytes. */
 static int try_spooled(struct xw_feed **f, const struct xw_oci_open *p, struct xw_source **out)
 {
 	uint64_t size;

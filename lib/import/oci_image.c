@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the first file of an image to its layers. Every document that another one refers to by
- * digest is verified before it is decoded; layers are verified while they are read.
+ * Finds the layers of an image, from its index or manifest on. Every document that another one
+ * refers to by digest is verified before it is decoded; layers are verified while they are read.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 
 #include "base/types.h"
 
-#define NESTED_MAX 8u /* indexes that refer to indexes */
+#define NESTED_MAX 8u /* limit for nested indexes */
 
 struct finder {
 	struct xw_store *store;
@@ -79,13 +79,13 @@ static int verify(struct finder *f, const struct xw_oci_text *t, const struct xw
 }
 
 /*
- * Read a whole document. what: its role, for messages; digest, size: what it must have, if set and
- * not UINT64_MAX.
+ * Read a document into memory and verify it. what: its role, for messages; digest, size: expected
+ * values, unless unset or UINT64_MAX.
  */
 static int read_document(struct finder *f, const char *what, const char *path,
 			 const struct xw_digest *digest, uint64_t size, struct xw_oci_text *t)
 {
-	/* the others only say where something is, and leave nothing of theirs behind */
+	/* other documents only refer to files, and are not part of the result */
 	const bool handed_out = t == &f->image->config;
 	struct xw_blob b;
 	int rc;
@@ -122,7 +122,7 @@ static int read_blob(struct finder *f, const char *what, const struct xw_oci_des
 
 /* ---- the configuration ---- */
 
-/* An image for another machine is what was asked for, or worth a warning. */
+/* An image for another platform is an error if --platform was set, otherwise worth a warning. */
 static int check_platform(struct finder *f, const struct xw_oci_platform *have)
 {
 	const struct xw_oci_platform *want = &f->w->platform;
@@ -173,7 +173,10 @@ static int label(struct finder *f, struct xw_oci_layer *l, size_t number, size_t
 	return 0;
 }
 
-/* size: what it must have; UINT64_MAX: any. XW_ERR_NOTFOUND without a message. */
+/*
+ * Check that the layer exists and has this size (UINT64_MAX: any). XW_ERR_NOTFOUND without a
+ * message.
+ */
 static int find_layer(struct finder *f, const struct xw_oci_layer *l, uint64_t size)
 {
 	struct xw_blob b;
@@ -290,8 +293,8 @@ static int find_oci(struct finder *f)
 /* ---- docker save ---- */
 
 /*
- * Names that are digests of the contents: blobs/sha256/HEX, and for a configuration HEX.json or
- * sha256:HEX as well.
+ * Some names contain the digest of the file: blobs/sha256/HEX, and those of configurations also as
+ * HEX.json or sha256:HEX.
  */
 static void digest_of_name(const char *path, bool config, struct xw_digest *d)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For builds without jansson and nettle. */
+/* Replaces oci*.c in builds without jansson and nettle. */
 #include "config.h"
 
 #include "import/oci.h"
@@ -7,7 +7,7 @@
 static int unsupported(const struct xw_oci_open *p)
 {
 	if (!p->spec)
-		return 0; /* the files are stored, with a warning */
+		return 0; /* stored as files, with a warning */
 	return xw_fail(p->diag, XW_ERR_UNSUPPORTED,
 		       "%s: this build reads no container images; jansson and nettle were missing",
 		       p->name);

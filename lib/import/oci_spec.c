@@ -16,7 +16,9 @@ static const struct {
 	{"docker-archive:", XW_OCI_FORM_DOCKER},
 };
 
-/* The end of the path: the last colon behind which no file begins. */
+/*
+ * Length of the path: up to the last colon before which it names an existing file, else the first.
+ */
 static size_t path_len(char *path)
 {
 	size_t end = strlen(path), first = strcspn(path, ":");
@@ -37,7 +39,7 @@ static size_t path_len(char *path)
 	return first;
 }
 
-/* Transports of skopeo that need a registry or the storage of a container engine. */
+/* skopeo's transports that need a registry or the storage of a container engine. */
 bool xw_oci_is_remote(const char *text)
 {
 	static const char *const remote[] = {"docker://", "docker-daemon:", "containers-storage:"};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pax extended header records (POSIX.1-2001 pax, "pax Extended Header") and the vendors' keys whose
- * values ext4 can store: SCHILY.xattr.*, LIBARCHIVE.xattr.* (name URL-quoted, value base64),
- * RHT.security.selinux, SCHILY.acl.*, SCHILY.devmajor/minor, GNU.sparse.*.
+ * Decodes pax extended header records (POSIX.1-2001 pax, "pax Extended Header") and the vendors'
+ * keys whose values ext4 can store: SCHILY.xattr.*, LIBARCHIVE.xattr.* (name URL-quoted, value
+ * base64), RHT.security.selinux, SCHILY.acl.*, SCHILY.devmajor/minor, GNU.sparse.*.
  *
- * The same xattr may be present under several keys (bsdtar writes two). The one that needs no
- * decoding takes precedence in any order, as in GNU tar: this is its rank.
+ * An xattr may be present under several keys (bsdtar writes two). As in GNU tar, a key that needs
+ * no decoding takes precedence, whatever the order: keys have ranks.
  *
  * Names and values are bytes. hdrcharset only affects how to display them.
  */
@@ -96,7 +96,7 @@ static bool slice_eq(struct xw_slice a, struct xw_slice b)
 	return a.len == b.len && !memcmp(a.p, b.p, a.len);
 }
 
-/* The part of `key` after `prefix`, if it starts with it. */
+/* Set *rest to the part of `key` after `prefix`, if the key starts with it. */
 static bool behind(struct xw_slice key, const char *prefix, struct xw_slice *rest)
 {
 	size_t n = strlen(prefix);
@@ -148,7 +148,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decode %XX; a % that does not start such a sequence is literal. dst has src.len bytes. */
+/* Decode %XX; any other % is literal. dst has room for src.len bytes. */
 static size_t url_unquote(char *dst, struct xw_slice src)
 {
 	size_t n = 0;
@@ -170,7 +170,9 @@ static size_t url_unquote(char *dst, struct xw_slice src)
 	return n;
 }
 
-/* Ends at '='; bytes outside the alphabet are skipped. dst has src.len bytes. */
+/*
+ * Decode base64 up to '='; bytes outside the alphabet are skipped. dst has room for src.len bytes.
+ */
 static size_t base64_decode(char *dst, struct xw_slice src)
 {
 	uint32_t acc = 0;
@@ -279,7 +281,7 @@ static int apply_value(struct xw_pax *p, const struct key *k, struct xw_slice v,
 	return err;
 }
 
-/* The pairs of sparse format 0.0. */
+/* Offset or length of a segment in sparse format 0.0. */
 static int apply_pair(struct xw_pax *p, bool length, struct xw_slice v, const char **why)
 {
 	uint64_t n;
@@ -310,7 +312,7 @@ int xw_pax_apply(struct xw_pax *p, const struct xw_pax_rec *r, const char **why)
 			return apply_pair(p, false, r->value, why);
 		if (slice_eq(rest, (struct xw_slice){"numbytes", 8}))
 			return apply_pair(p, true, r->value, why);
-		return 0; /* numblocks is not needed */
+		return 0; /* GNU.sparse.numblocks is redundant */
 	}
 	if (behind(r->key, "LIBARCHIVE.xattr.", &rest))
 		return add_libarchive_xattr(p, rest, r->value, why);
@@ -385,7 +387,7 @@ int xw_pax_globals_add(struct xw_pax_globals *g, const char *body, size_t len, c
 	while ((n = xw_pax_next(body, len, &pos, &r)) == 1) {
 		int err;
 
-		/* a map belongs to one file only; comments are ignored */
+		/* a sparse map belongs to one file; comments are ignored */
 		if (behind(r.key, "GNU.sparse.", &rest) ||
 		    slice_eq(r.key, (struct xw_slice){"comment", 7}))
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --transform and --strip-components can give members of a source the same name. As with tar(1) the
- * last one stays; that others are lost is worth a warning.
+ * Warns if --transform or --strip-components gives several members of a source the same name: as in
+ * tar(1), the last one replaces the others.
  */
 #include "config.h"
 
@@ -9,8 +9,8 @@
 #include "import/fill.h"
 
 struct origin {
-	const struct xw_blink *link; /* NULL: unused */
-	struct xw_slice path; /* of the member that has this name, as stored */
+	const struct xw_blink *link; /* address of the directory entry; 0: unused slot */
+	struct xw_slice path; /* path of the member with this name, as stored */
 };
 
 static bool origin_used(const void *slot)
@@ -33,7 +33,7 @@ static uint64_t origin_hash(const void *arg, const void *slot)
 static const struct xw_table_kind kind = {sizeof(struct origin), origin_used, origin_same,
 					  origin_hash};
 
-/* Remove the first component of *path that is neither empty nor ".", and return it. */
+/* Remove and return the first component of *path that is neither empty nor ".". */
 static struct xw_slice component(struct xw_slice *path)
 {
 	struct xw_slice part = {path->p, 0};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Selection rules. They follow tar(1): exclusion patterns are unanchored, and "*" matches slashes.
- * Names in archives of "." start with "./", and so does a pattern that matches only at the top:
- * here it does so however the archive writes its names. A trailing slash, which makes a pattern of
- * tar match nothing, is ignored.
+ * Selection rules, which follow tar(1): exclusion patterns are unanchored, and "*" matches slashes.
+ * In archives of "." names start with "./"; a pattern with this prefix matches only whole paths,
+ * whether or not the archive's names have it. A trailing slash, with which a pattern of tar matches
+ * nothing, is ignored.
  */
 #include "config.h"
 
@@ -54,7 +54,7 @@ static bool parse_u32(const char *s, const char **end, uint32_t *out)
 	return true;
 }
 
-/* UID[:GID] or :GID */
+/* Parse UID[:GID] or :GID. */
 static int set_owner(struct xw_select *s, const char *option, const char *value,
 		     struct xw_diag *diag)
 {
@@ -191,7 +191,7 @@ static bool is_anchored(const char *pattern)
 	return pattern[0] == '.' && pattern[1] == '/';
 }
 
-/* Normalize: one leading "./", no trailing slash. */
+/* Normalize a pattern: at most one leading "./", no trailing slash. */
 static void tidy(char *pattern)
 {
 	size_t len = strlen(pattern), from = 0;
@@ -233,7 +233,7 @@ static int add_transform(struct xw_select *s, const char *value, struct xw_diag 
 			     : xw_fail_nomem(diag, "--transform");
 }
 
-/* Seconds since 1970, and a fraction of up to nine digits. */
+/* Parse seconds since 1970 with a fraction of up to nine digits. */
 static int set_time(const char *option, const char *value, struct xw_time *t, struct xw_diag *diag)
 {
 	static const char want[] = "a number of seconds since 1970";
@@ -254,7 +254,7 @@ static int set_time(const char *option, const char *value, struct xw_time *t, st
 	return *end ? bad_value(diag, option, value, want) : 0;
 }
 
-/* What is selected, and as what. XW_ERR_NOTFOUND: none of these. */
+/* Options that take files, patterns or times. XW_ERR_NOTFOUND: another option. */
 static int set_source(struct xw_select *s, const char *option, const char *value,
 		      struct xw_diag *diag)
 {
@@ -359,7 +359,7 @@ static bool match(const char *pattern, struct xw_slice text, int flags)
 	return hit;
 }
 
-/* Does a pattern match this tail of a path? top: the tail is the whole path. */
+/* Does any --exclude pattern match this tail of a path? top: the tail is the whole path. */
 static bool matches_any(const struct xw_select *s, struct xw_slice tail, bool top)
 {
 	for (size_t i = 0; i < s->exclude.n; i++) {
@@ -412,7 +412,7 @@ uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory
 		const struct xw_mode_clause *c = &s->mode.v[i];
 		uint32_t copied = mode & c->copy, perms;
 
-		/* g=u: of the three copies of the bits only one is set */
+		/* at most one of the three shifts is not 0 */
 		copied = (copied >> 6 | copied >> 3 | copied) & 7;
 		perms = (c->perms | copied * 0111) & c->who;
 		if (c->x_if_any && !directory && !(mode & 0111))

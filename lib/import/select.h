@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Selects entries of a source, their place, and changes to their attributes. */
+/* Options that select entries of a source, change their names, and override their attributes. */
 #ifndef XW_IMPORT_SELECT_H
 #define XW_IMPORT_SELECT_H
 
@@ -10,7 +10,7 @@
 #include "import/source.h"
 #include "import/transform.h"
 
-struct xw_mode_clause { /* one clause of a --mode list: who op perms */
+struct xw_mode_clause { /* one clause of a --mode list: who, op, perms */
 	uint32_t who; /* mask of the bits that may change */
 	char op; /* '+', '-', '=' */
 	uint32_t perms;
@@ -21,32 +21,36 @@ struct xw_mode_clause { /* one clause of a --mode list: who op perms */
 struct xw_select {
 	unsigned strip_components;
 	char *directory; /* no leading or trailing slash; NULL = root */
-	XW_VEC(char *) exclude, xattrs_exclude; /* patterns, owned; "./...": match whole paths */
+	/* patterns, owned; "./...": match only whole paths */
+	XW_VEC(char *) exclude, xattrs_exclude;
 	bool owner_set, group_set, clamp_mtime;
 	uint32_t owner, group;
-	int64_t clamp; /* in seconds */
+	int64_t clamp; /* latest mtime for --clamp-mtime without --mtime, in seconds */
 	XW_VEC(struct xw_mode_clause) mode;
-	struct xw_idmap owners, groups; /* whoever is in them has no need of owner and group */
+	struct xw_idmap owners, groups; /* maps, which take precedence over owner and group */
 	struct xw_transforms *transforms; /* NULL: none */
-	bool newer_set, newer_mtime; /* files changed after `newer`; by mtime alone */
+	bool newer_set, newer_mtime; /* --newer (or --newer-mtime: ignore ctime); the time */
 	struct xw_time newer;
-	bool mtime_set; /* the time of all files, or with clamp_mtime the latest one */
+	bool mtime_set; /* --mtime; with clamp_mtime it is the latest time */
 	struct xw_time mtime;
-	struct xw_acl_names names; /* for maps of owners: set by the user before options */
+	struct xw_acl_names names; /* for maps of owners: set before other options */
 };
 
-/* Options by their command line names ("--exclude", ...). XW_ERR_NOTFOUND: not one of these. */
+/* Set an option by its name ("--exclude", ...). XW_ERR_NOTFOUND: not a selection option. */
 int xw_select_set(struct xw_select *s, const char *option, const char *value, struct xw_diag *diag);
 void xw_select_free(struct xw_select *s);
 
-/* Name or target after --transform: 0 or XW_ERR_NOMEM. Valid until the next call for the same. */
+/*
+ * Apply --transform to a name or link target: 0 or XW_ERR_NOMEM. *path is valid until the next call
+ * with the same `what`.
+ */
 int xw_select_transform(const struct xw_select *s, enum xw_transform_what what,
 			struct xw_slice *path);
-/* Drop strip_components leading components. false: nothing remains, the entry is skipped. */
+/* Remove the first strip_components components. false: nothing remains, skip the entry. */
 bool xw_select_strip(const struct xw_select *s, struct xw_slice path, struct xw_slice *out);
 /*
- * Does an --exclude pattern match the path, a parent directory, or any tail of it after a slash? A
- * pattern that starts with "./" matches whole paths only.
+ * Does an --exclude pattern match the path, a parent directory, or any tail of the path after a
+ * slash? A pattern that starts with "./" matches only whole paths.
  */
 bool xw_select_excluded(const struct xw_select *s, struct xw_slice path);
 bool xw_select_xattr_excluded(const struct xw_select *s, struct xw_slice name);
@@ -55,9 +59,9 @@ uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory
 /* Owner and group after --owner, --group and the maps. */
 uint32_t xw_select_owner(const struct xw_select *s, uint32_t uid);
 uint32_t xw_select_group(const struct xw_select *s, uint32_t gid);
-/* Is the entry too old for --newer? Directories never are. */
+/* Does --newer exclude the entry? Directories are never excluded. */
 bool xw_select_too_old(const struct xw_select *s, const struct xw_entry *e);
-/* Are the times of the source without meaning, or not to be relied on? */
+/* Does an option override the times of the source? */
 static inline bool xw_select_sets_times(const struct xw_select *s)
 {
 	return s->clamp_mtime || s->mtime_set;

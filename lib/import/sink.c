@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Invariants while a file is written:
- * 1. `ext` is ascending in logical blocks; physical runs come from the stream allocator in the same
+ * 1. `ext` is ascending in logical blocks. The stream allocator returns physical runs in the same
  *    order, so writes are sequential.
- * 2. Every byte of every mapped block is written exactly once: payload, or zeros where the payload
- *    has none (a hole that ends inside a block, the rest of the last block). Old contents of the
- *    device are never exposed.
+ * 2. Every byte of every mapped block is written exactly once: payload, or zeros where there is
+ *    none (a hole that ends within a block, the rest of the last block). Old contents of the device
+ *    are never exposed.
  */
 #include "config.h"
 
@@ -55,11 +55,11 @@ static int out_of_space(struct xw_sink *k, uint64_t len)
 	return 0;
 }
 
-/* Logical ranges of a file, taken piece by piece from allocated runs in order. */
+/* Allocated runs that are mapped piece by piece, in order. */
 struct run_feed {
 	const struct xw_run *runs;
 	size_t n, i;
-	uint64_t used; /* blocks used of runs[i] */
+	uint64_t used; /* number of used blocks in runs[i] */
 };
 
 static int map_range(struct xw_sink *k, struct run_feed *f, uint64_t lblk, uint64_t len)
@@ -107,7 +107,7 @@ static uint64_t sparse_ranges(const struct xw_sink *k, const struct xw_entry *e,
 	return total;
 }
 
-/* In an existing image: after the previous file, else in as few runs as possible. */
+/* Allocate in an existing image: after the previous file, otherwise in as few runs as possible. */
 static int allocate_near(struct xw_sink *k, uint64_t len, struct xw_run **runs, size_t *n)
 {
 	const struct xw_alloc_req req = {.goal = k->goal, .len = len};
@@ -147,9 +147,9 @@ static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct 
 	return rc;
 }
 
-/* ---- bigalloc: blocks of one logical cluster are in one physical cluster ---- */
+/* ---- bigalloc: all blocks of a logical cluster are in one physical cluster ---- */
 
-/* Number of clusters that the ranges need in addition to those of the file. */
+/* Number of clusters that the ranges need, except the one allocated last. */
 static uint64_t new_clusters(const struct xw_sink *k, const struct block_range *r, size_t n)
 {
 	uint64_t count = 0, last = k->last_cluster;
@@ -242,8 +242,8 @@ static int reserve(struct xw_sink *k, const struct xw_entry *e)
 }
 
 /*
- * Allocate [off, off + len) at the end of a file of unknown size; a gap of whole blocks before it
- * stays a hole.
+ * Allocate [off, off + len) at the end of a file of unknown size; a gap of whole blocks becomes a
+ * hole.
  */
 static int grow(struct xw_sink *k, uint64_t off, uint64_t len)
 {
@@ -256,7 +256,7 @@ static int grow(struct xw_sink *k, uint64_t off, uint64_t len)
 	return reserve_ranges(k, &r, 1, r.len);
 }
 
-/* Write buf (NULL: zeros) over the mapped parts of [off, off + len). */
+/* Write buf (NULL: zeros) to the mapped parts of [off, off + len). */
 static int write_mapped(struct xw_sink *k, uint64_t off, const uint8_t *buf, uint64_t len)
 {
 	uint64_t bs = k->block_size, end = off + len;
@@ -298,7 +298,7 @@ static int check_size(struct xw_sink *k, const struct xw_source *s, const struct
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p, (unsigned long long)size);
 }
 
-/* Write zeros from `pos`, the end of the payload, to the end of the blocks. */
+/* Write zeros from `pos`, the end of the payload, to the end of the last block. */
 static int fill_up(struct xw_sink *k, uint64_t pos)
 {
 	const struct xw_extent *last = k->ext.n ? &k->ext.v[k->ext.n - 1] : NULL;
@@ -367,7 +367,7 @@ static bool fits_inode(const struct xw_sink *k, const struct xw_entry *e, const 
 	return room >= 0 && e->size <= (uint64_t)room;
 }
 
-/* Write contents that were read for an inode, but do not fit it, to blocks. */
+/* Write contents that were read for inline data to blocks instead. */
 static int place_bytes(struct xw_sink *k, const struct xw_entry *e, const char *bytes,
 		       struct xw_binode *n)
 {
@@ -431,7 +431,8 @@ int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *
 int xw_sink_release(struct xw_sink *k, struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
-	xw_blk done = 0; /* earlier blocks, in the cluster of the previous extent, were released */
+	/* end of the last released cluster; blocks before it are released already */
+	xw_blk done = 0;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < n->n_ext && !rc; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A source of files: a tar stream (own reader), any other archive (libarchive), a directory. It
- * returns entries in order; payload is read in pieces that point into the buffers of the source.
+ * A source of files: a tar stream (our own reader), another archive (libarchive), a directory, or a
+ * container image. It returns entries in order; payload is read in pieces that point into the
+ * buffers of the source.
  */
 #ifndef XW_IMPORT_SOURCE_H
 #define XW_IMPORT_SOURCE_H
@@ -28,11 +29,13 @@ struct xw_slice {
 };
 
 struct xw_entry_xattr {
-	struct xw_slice name; /* full, with prefix; not empty, no NUL inside */
+	struct xw_slice name; /* full name with prefix; not empty, without NUL */
 	struct xw_slice value; /* at most 64 KiB; may be empty */
 };
 
-/* Data of a sparse file at off; all else is a hole. Ascending, disjoint, len > 0. */
+/*
+ * A data segment of a sparse file. Segments ascend, are disjoint and not empty; the rest is holes.
+ */
 struct xw_segment {
 	uint64_t off, len;
 };
@@ -40,70 +43,64 @@ struct xw_segment {
 #define XW_SIZE_UNKNOWN UINT64_MAX
 
 /*
- * All pointers stay valid until the next xw_source_next or xw_source_close; a payload piece only
- * until the next call of any kind.
+ * Pointers are valid until the next xw_source_next() or xw_source_close(), those to payload until
+ * any next call.
  */
 struct xw_entry {
-	struct xw_slice path; /* as stored: not normalized; not empty, no NUL inside */
-	struct xw_slice link; /* symlink target or hard link target; likewise */
+	struct xw_slice path; /* as stored: not normalized; not empty, without NUL */
+	struct xw_slice link; /* target of a symlink or hard link; likewise */
 	enum xw_etype type;
 	uint32_t mode; /* permission bits, 07777 */
 	uint32_t uid, gid;
 	/*
-	 * size of the file in bytes, including holes; XW_SIZE_UNKNOWN: until read reports the end;
-	 * 0 without payload
+	 * File size in bytes, including holes; XW_SIZE_UNKNOWN: known when read() reports the end;
+	 * 0 without payload.
 	 */
 	uint64_t size;
 	struct xw_time mtime, atime;
-	struct xw_time ctime; /* of a host directory only */
+	struct xw_time ctime; /* host directories only */
 	bool has_atime, has_ctime;
-	uint16_t chattr; /* of files and directories of the host: XW_BN_CHATTR */
-	uint32_t dev_major, dev_minor; /* of CHR and BLK */
-	/*
-	 * HARDLINK: payload of `size` bytes follows and replaces the contents of the target (cpio,
-	 * pax)
-	 */
+	uint16_t chattr; /* XW_BN_CHATTR flags; files and directories of the host only */
+	uint32_t dev_major, dev_minor; /* devices only */
+	/* Hard links: payload of `size` bytes replaces the contents of the target (cpio, pax). */
 	bool link_data;
 	/*
-	 * segs is the data map; payload pieces have absolute offsets. Without it a gap between
-	 * pieces (libarchive) is a hole, too
+	 * segs is the data map; payload pieces have file offsets. If false, gaps between pieces
+	 * (libarchive) are holes, too.
 	 */
 	bool sparse;
 	const struct xw_segment *segs;
 	size_t n_segs;
-	const struct xw_entry_xattr *xattrs; /* distinct names; includes raw system.posix_acl_* */
+	/* distinct names; may include raw system.posix_acl_* */
+	const struct xw_entry_xattr *xattrs;
 	size_t n_xattrs;
-	struct xw_slice acl_access, acl_default; /* SCHILY.acl text; len 0 = none */
+	struct xw_slice acl_access, acl_default; /* ACLs in text form (SCHILY.acl); len 0: none */
 	/*
-	 * of a table of files, from this line: what has that name and type keeps contents, time and
-	 * attributes, and gets mode and owner; what is missing is made, unless it is optional
+	 * Line number in a device table, or 0. An existing file of the same type keeps contents,
+	 * times and xattrs, but gets mode and owner. A missing file is created, unless optional.
 	 */
-	unsigned long listed; /* 0: not of a table */
+	unsigned long listed;
 	bool optional;
-	uint64_t pos; /* byte offset of the member's first header in the
-					   (uncompressed) stream, for messages; 0 for a directory */
+	/* offset of the member's first header in the uncompressed stream, for messages */
+	uint64_t pos;
 };
 
 struct xw_source;
 
 struct xw_source_ops {
-	/*
-	 * 1: *e is the next entry; 0: end; negative: failure. Skips the unread part of the last
-	 * payload.
-	 */
+	/* Read the next entry: 1 and *e, 0 at the end, or a failure. Skips unread payload. */
 	int (*next)(struct xw_source *s, const struct xw_entry **e);
 	/*
-	 * Payload of the current entry: 1 and a piece at file offset *off; 0 at its end. Pieces are
-	 * ascending, disjoint, not empty and end within a known size.
+	 * Read payload of the current entry: 1 and a piece at file offset *off, or 0 at its end.
+	 * Pieces ascend, are disjoint and not empty, and end within a known size.
 	 */
 	int (*read)(struct xw_source *s, const void **buf, size_t *len, uint64_t *off);
 	void (*close)(struct xw_source *s);
-	/* Bytes of input consumed so far, for progress; in the same units as `total`. */
+	/* Number of input bytes consumed, for progress; in the same unit as `total`. */
 	uint64_t (*consumed)(const struct xw_source *s);
 	/*
-	 * A source of layers (a container image), the lowest first: begin the next one, which
-	 * s->name then names. 1, 0 at the end, or a failure. NULL: there is one layer, and it has
-	 * begun.
+	 * Container images: start the next layer, the lowest first, and set s->name to its name: 1,
+	 * 0 after the last one, or a failure. NULL: a single layer, already started.
 	 */
 	int (*layer)(struct xw_source *s);
 };
@@ -111,14 +108,14 @@ struct xw_source_ops {
 struct xw_source {
 	const struct xw_source_ops *ops;
 	char *name; /* for messages; owned */
-	uint64_t total; /* size of the input if known, else 0 */
+	uint64_t total; /* size of the input, or 0 if unknown */
 	struct xw_diag *diag;
 	bool is_host_dir; /* a directory of the host, not an archive */
-	const void *config; /* of a container image, as stored: JSON, config_len bytes; else NULL */
+	const void *config; /* configuration of a container image (JSON), or NULL */
 	size_t config_len;
 };
 
-/* A file of the host. */
+/* Identifies a file of the host. */
 struct xw_file_id {
 	uint64_t dev, ino;
 };
@@ -126,44 +123,46 @@ struct xw_file_id {
 struct xw_source_opts {
 	bool threaded; /* read (and decompress) ahead in a thread */
 	bool one_file_system; /* directory source: do not descend into mounts */
-	bool ignore_unreadable; /* directory source: leave out what may not be read, and say so */
-	bool no_atime; /* directory source: do not update access times when reading */
+	bool ignore_unreadable; /* directory source: skip unreadable files with a warning */
+	bool no_atime; /* directory source: do not report access times */
 	/*
-	 * Directory source: skip these files with a warning (the image itself, if it is inside, and
-	 * one that it replaces); ino 0: none.
+	 * Directory source: files to be skipped with a warning (the image itself, and a file that
+	 * it replaces); ino 0: none.
 	 */
 	struct xw_file_id skip[2];
 	/*
-	 * Directory source: true for paths to be skipped, with everything below them. They are not
-	 * accessed, and the contents of a file with several names belong to the first name that is
-	 * not skipped. NULL: none.
+	 * Directory source: returns true for paths to be skipped with everything below them. They
+	 * are not accessed, and the contents of a file with several names belong to the first name
+	 * that is not skipped. NULL: none.
 	 */
 	bool (*excluded)(const void *arg, struct xw_slice path);
 	const void *excluded_arg;
 	struct xw_feed_tick tick; /* called while waiting for input */
-	bool by_libarchive; /* tests: use libarchive for tar, too */
-	bool no_oci; /* container images are directories and archives as others */
-	const char *platform; /* of container images: OS/ARCH[/VARIANT]; NULL: of this machine */
-	struct xw_spool_opts spool; /* for temporary files */
+	bool by_libarchive; /* for tests: read tar by libarchive, too */
+	bool no_oci; /* treat container images as plain directories and archives */
+	const char *platform; /* for container images: OS/ARCH[/VARIANT]; NULL: this machine */
+	struct xw_spool_opts spool; /* limits for temporary files */
 };
 
 /*
- * path: a directory, an archive file, "-" for fd 0 (which stays open), or a container image: an OCI
- * layout or the archive of `docker save`, with or without a prefix (import/oci.h). Format and
- * compression are detected from the first bytes. tar is read by our own reader (through
- * libarchive's decompressor if compressed), everything else by libarchive. diag must outlive the
- * source. Failures: XW_ERR_IO (cannot open, cannot read), XW_ERR_INPUT (empty, unknown format),
- * XW_ERR_TRUNCATED.
+ * Open a source. path: a directory, an archive file, "-" for standard input (which stays open), or
+ * a container image: an OCI layout or an archive of `docker save`, with or without a prefix
+ * (import/oci.h). Format and compression are detected from the first bytes: tar is read by our own
+ * reader, everything else by libarchive. diag must outlive the source. Failures: XW_ERR_IO (cannot
+ * open, cannot read), XW_ERR_INPUT (empty, unknown format), XW_ERR_TRUNCATED.
  */
 int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,
 		   struct xw_source **out);
 
-/* The failure, by errno, to open a source. */
+/* Report, by errno, that a source could not be opened. */
 int xw_source_fail_open(const char *name, struct xw_diag *diag);
 
-/* The file, directory or "-" of a source: `path` without the words for container images. Owned. */
+/*
+ * The file, directory or "-" of a source: `path` without prefix and reference of a container image.
+ * To be freed; NULL: out of memory.
+ */
 char *xw_source_file(const char *path, bool no_oci);
-/* The same for an archive that a function supplies, on the caller's thread; name: for messages. */
+/* Open an archive that is read by a callback, in the caller's thread. name: for messages. */
 int xw_source_open_call(struct xw_feed_call call, const char *name, const struct xw_source_opts *o,
 			struct xw_diag *diag, struct xw_source **out);
 

@@ -17,11 +17,11 @@
 #define PIECE ((size_t)256 << 10)
 #define USUAL_DIR "/var/tmp"
 #define CHECK_BYTES ((uint64_t)1 << 20)
-/* What stays free in the filesystem: this part of its size, but not more than so many bytes. */
+/* Space left free in the filesystem: a 16th of its size, up to 1 GiB. */
 #define RESERVE_PART 16
 #define RESERVE_MAX ((uint64_t)1 << 30)
 
-/* O_TMPFILE where the filesystem has it. */
+/* Open a temporary file without a name, by O_TMPFILE where it is supported. */
 static int open_nameless(const char *dir)
 {
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -44,10 +44,10 @@ struct spool {
 	struct xw_diag *diag;
 	int fd;
 	uint64_t size;
-	uint64_t room; /* may be written before the free space is looked at again */
+	uint64_t room; /* may be written before free space is checked again */
 };
 
-/* why is followed by a number of bytes; what: an option that helps besides. */
+/* `why` is followed by a number of bytes; `what` is a further option that would help. */
 static int too_large(const struct spool *s, const char *why, uint64_t bytes, const char *what)
 {
 	struct statfs st;
@@ -61,8 +61,8 @@ static int too_large(const struct spool *s, const char *why, uint64_t bytes, con
 }
 
 /*
- * Before n more bytes are written. Filesystems that do not tell their size have no reserve, and
- * asking after each piece would be slow on a network.
+ * Check that n more bytes may be written. Filesystems that do not report their size have no
+ * reserve. Free space is checked once per CHECK_BYTES, since statvfs() is slow on a network.
  */
 static int check_room(struct spool *s, size_t n)
 {

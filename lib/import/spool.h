@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stream that must be read in another order than it arrives: a temporary file without a name. */
+/* Copies a stream that must be read in another order to a temporary file. */
 #ifndef XW_IMPORT_SPOOL_H
 #define XW_IMPORT_SPOOL_H
 
@@ -8,12 +8,12 @@
 
 struct xw_spool_opts {
 	const char *dir; /* NULL: /var/tmp */
-	bool limited; /* to `limit` bytes; otherwise a part of the filesystem stays free */
+	bool limited; /* limited to `limit` bytes; otherwise a part of the filesystem stays free */
 	uint64_t limit;
 };
 /*
- * Read f to its end into a file of no name, which disappears when *fd is closed. name: of the
- * source, for messages. XW_ERR_HOSTFULL: it became too large.
+ * Copy f to a file without a name, which is freed when *fd is closed. name: of the source, for
+ * messages. XW_ERR_HOSTFULL: too large.
  */
 int xw_spool(struct xw_feed *f, const struct xw_spool_opts *o, const char *name,
 	     struct xw_diag *diag, int *fd, uint64_t *size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An archive is indexed by the tar reader, which skips payload by reading it. So after a large
- * member it is opened again behind that one.
+ * Finds the files of a container image by path. An archive is indexed by the tar reader, which
+ * skips payload by reading it, and is therefore reopened after each large member.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 struct member {
 	char *name; /* NULL: unused slot */
 	size_t len;
-	char *link; /* normalized target of a link; NULL: a file */
+	char *link; /* normalized link target; NULL: a regular file */
 	size_t link_len;
 	uint64_t off, size;
 };
@@ -34,7 +34,7 @@ struct member {
 struct xw_store {
 	int fd;
 	bool dir;
-	const char *name; /* in arena */
+	const char *name; /* for messages; in arena */
 	struct xw_arena arena;
 	struct xw_table members;
 };
@@ -67,8 +67,8 @@ static const struct xw_table_kind kind = {sizeof(struct member), member_used, me
 					  member_hash};
 
 /*
- * Append the components of a path to `to`, which has room: without empty ones and ".", and ".."
- * removes one. Returns the new length, or SIZE_MAX if the path leads out.
+ * Append the normalized components of a path to `to`, which is large enough. Returns the new
+ * length, or SIZE_MAX if ".." leads out of the root.
  */
 static size_t append(char *to, size_t len, struct xw_slice path)
 {
@@ -104,7 +104,10 @@ static struct xw_slice dirname_of(struct xw_slice path)
 	return path;
 }
 
-/* The normalized path of `path` below `base`; NULL with *len 0: out of memory. */
+/*
+ * The normalized path of `path` relative to `base`; NULL when out of memory. *len is SIZE_MAX if
+ * the path leads out of the root.
+ */
 static char *normalize(struct xw_store *s, struct xw_slice base, struct xw_slice path, size_t *len)
 {
 	char *to = xw_arena_alloc(&s->arena, base.len + path.len + 2, 1);
@@ -142,7 +145,7 @@ static int add_member(struct xw_store *s, const struct xw_entry *e, uint64_t off
 	return 0;
 }
 
-/* Index members from *at on, up to a large one or (*done) the end. */
+/* Index members from *at on, up to a large one, or to the end (*done). */
 static int index_some(struct xw_store *s, struct xw_blob_read *r, struct xw_feed_tick tick,
 		      struct xw_diag *diag, uint64_t *at, bool *done)
 {
@@ -182,7 +185,7 @@ static int index_some(struct xw_store *s, struct xw_blob_read *r, struct xw_feed
 	return rc;
 }
 
-/* Owns fd. */
+/* Create a store. Owns fd, also on failure. */
 static int new_store(int fd, const char *name, struct xw_diag *diag, struct xw_store **out)
 {
 	struct xw_store *s = calloc(1, sizeof(*s));
@@ -298,7 +301,7 @@ int xw_store_open_dir(int fd, const char *name, struct xw_diag *diag, struct xw_
 	return rc;
 }
 
-/* ---- both ---- */
+/* ---- archives and directories ---- */
 
 void xw_store_close(struct xw_store *s)
 {

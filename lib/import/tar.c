@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tar source: payload and the end of the archive. Headers are interpreted in tar_member.c; both
- * stand on tar_input.c.
+ * The tar source: payload and the end of the archive. Headers are parsed by tar_member.c;
+ * tar_input.c has functions common to both.
  *
  * Invariants:
- * 1. Between calls the input is at a block boundary, or inside the current member's payload with
- *    exactly left + tail + pad bytes to the next header.
- * 2. A payload piece is a window into the unit of the input: nothing is copied.
- * 3. With a sparse map (checked, see xw_sparse_check) left is the sum of what remains of segments
- *    seg and later.
+ * 1. Between calls the input is at a block boundary, or within the current member's payload with
+ *    exactly left + tail + pad bytes up to the next header.
+ * 2. A payload piece points into the current unit of the input, without a copy.
+ * 3. With a sparse map (checked by xw_sparse_check()), `left` is the number of remaining bytes in
+ *    segments `seg` and later.
  * 4. After a failure every call returns the same code.
  */
 #include "config.h"
@@ -19,9 +19,9 @@
 #include "import/tar.h"
 
 /*
- * Read on after the end of the archive. A second archive there is ignored, with a warning. A file
- * needs no more than that; but the writer of a pipe must not get SIGPIPE because of some padding,
- * and a decompressor has its checksums at the end.
+ * Read on after the end of the archive, for a warning about trailing data: a second archive would
+ * be ignored. A file need not be read further, but the writer of a pipe must not get SIGPIPE
+ * because of padding, and the checksums of compressed data are at its end.
  */
 static int read_on(struct xw_tar *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Our own tar reader. Internal to lib/import: others use xw_source_open. */
+/* Our own tar reader. Internal to lib/import: other rooms call xw_source_open(). */
 #ifndef XW_IMPORT_TAR_H
 #define XW_IMPORT_TAR_H
 
@@ -21,27 +21,27 @@ struct xw_tar {
 	struct xw_source src;
 	struct xw_input *in;
 	bool compressed;
-	bool drain; /* read on after the end of the archive, see xw_input_enough */
-	bool verified; /* its digest is: an archive that just ends is not a truncated one */
-	int failed; /* sticky */
+	bool drain; /* read on after the end of the archive, see xw_input_enough() */
+	bool verified; /* verified by a digest: a missing end mark does not mean truncation */
+	int failed; /* code that all further calls return */
 	bool done;
-	unsigned warned; /* bits: warnings that were given */
-	bool saw_pax; /* there was an x or g header: this is the pax interchange format */
+	unsigned warned; /* bits: warnings that were logged */
+	bool saw_pax; /* x or g headers exist: this is pax interchange format */
 	struct xw_pax_globals globals;
 
 	/* the current member */
 	struct xw_entry e;
 	struct xw_tar_hdr hdr;
-	struct xw_tar_buf records, name, link; /* the x, L, K headers before it */
+	struct xw_tar_buf records, name, link; /* bodies of the x, L, K headers before it */
 	char ustar_name[sizeof(((struct xw_tar_hdr *)0)->prefix) + 1 + 100];
 	struct xw_pax pax;
 	struct xw_sparse sparse;
 
 	/*
-	 * its payload: left bytes, then those that its sparse map leaves out, then pad, up to the
-	 * next header
+	 * Its payload: `left` bytes, then `tail` bytes that the sparse map does not cover, then
+	 * `pad`, up to the next header.
 	 */
-	bool data; /* left is payload for the consumer */
+	bool data; /* the consumer may read `left` */
 	uint64_t left;
 	uint64_t tail;
 	unsigned pad;
@@ -56,26 +56,27 @@ struct xw_tar_params {
 	bool compressed, drain, verified;
 };
 
-/* Owns in, also on failure. */
+/* Open a tar archive. Owns in, also on failure. */
 int xw_tar_open(struct xw_input *in, const struct xw_tar_params *p, struct xw_source **out);
 
 /*
- * tar_member.c: read headers up to and including that of the next member: 1 and t->e, 0 at the end.
+ * tar_member.c: read headers up to and including that of the next member: 1 and t->e, or 0 at the
+ * end.
  */
 int xw_tar_member(struct xw_tar *t);
 
-/* Record a failure of the current member. */
+/* Fail with a message that names the current member. */
 int xw_tar_fail(struct xw_tar *t, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The input failed with err, or ended (0) inside the current member. */
+/* Fail because of rc of the input, or because it ended (0) within the current member. */
 int xw_tar_fail_input(struct xw_tar *t, int err);
-/* Warn once per bit. */
+/* Warn once for each bit. */
 enum { XW_TAR_WARN_ACE, XW_TAR_WARN_TYPE, XW_TAR_WARN_SKIPPED, XW_TAR_WARN_ZERO };
 void xw_tar_warn(struct xw_tar *t, unsigned bit, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Set up the payload of n bytes of the current member; data: the consumer may read it. */
+/* Set the payload of the current member to n + tail bytes. data: the consumer may read n bytes. */
 void xw_tar_payload(struct xw_tar *t, uint64_t n, uint64_t tail, bool data);
-/* Skip the rest of it. */
+/* Skip the unread payload. */
 int xw_tar_finish(struct xw_tar *t);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoding of tar header blocks.
+ * Decodes tar header blocks.
  *
- * The sums and the zero test run once per header, that is 1.5 million times for 755k pax members:
- * they process eight bytes at a time.
+ * The checksum is computed for every header, 1.5 million times for 755k pax members, so it
+ * processes eight bytes at a time.
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ bool xw_tar_checksum_ok(const void *block)
 	const unsigned char *b = block;
 	unsigned sum = byte_sum(b);
 	int64_t want;
-	int high = 0; /* bytes that a signed sum counts as negative */
+	int high = 0; /* number of bytes that a signed sum counts as negative */
 
 	if (xw_tar_number(h->chksum, sizeof(h->chksum), &want))
 		return false;

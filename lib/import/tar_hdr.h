@@ -12,7 +12,7 @@
 
 #define XW_TAR_BLOCK 512
 
-struct xw_tar_sp { /* old GNU sparse map entry */
+struct xw_tar_sp { /* entry of an old GNU sparse map */
 	char off[12], len[12];
 };
 
@@ -23,7 +23,7 @@ struct xw_tar_hdr {
 	char chksum[8];
 	char type;
 	char linkname[100];
-	char magic[8]; /* with the version; "ustar\0" + 00, GNU: "ustar  \0" */
+	char magic[8]; /* with the version: "ustar\0" "00", GNU: "ustar  \0" */
 	char uname[32], gname[32];
 	char devmajor[8], devminor[8];
 	union {
@@ -54,25 +54,24 @@ enum xw_tar_magic { XW_TAR_V7, XW_TAR_USTAR, XW_TAR_GNU };
 enum xw_tar_magic xw_tar_magic(const struct xw_tar_hdr *h);
 
 bool xw_tar_is_zero(const void *block);
-/* The stored checksum is the sum of the bytes, as unsigned or (old writers) signed values. */
+/* Is the checksum the sum of all bytes, as unsigned or (old writers) signed values? */
 bool xw_tar_checksum_ok(const void *block);
 
 /*
- * Does a file that begins with these bytes look like a tar archive? XW_TAR_LOOK of them, unless it
- * is shorter.
+ * Does a file with these first bytes look like a tar archive? len: XW_TAR_LOOK, or the file's size.
  */
 bool xw_tar_begins(const unsigned char *p, size_t len);
-#define XW_ISO_MAGIC_AT 32769u /* ISO 9660 begins with 32 KiB that are usually zeros */
+#define XW_ISO_MAGIC_AT 32769u /* ISO 9660 starts with 32 KiB that are usually zeros */
 #define XW_TAR_LOOK (XW_ISO_MAGIC_AT + 5u)
 
 /*
- * A numeric field: octal with leading blanks, terminated by NUL, blank or the end of the field; or
- * base-256 (first bit set), two's complement in the remaining bits. An empty field is 0.
- * XW_ERR_INPUT: anything else, or more than 63 bits.
+ * Decode a numeric field: octal with leading blanks, terminated by NUL, blank or the end of the
+ * field; or base-256 (first bit set), two's complement in the remaining bits. An empty field is 0.
+ * XW_ERR_INPUT: malformed, or more than 63 bits.
  */
 int xw_tar_number(const char *field, size_t size, int64_t *out);
 
-/* Length of a text field that is terminated by NUL or the end of the field. */
+/* Length of a text field, which ends at a NUL or the end of the field. */
 size_t xw_tar_text(const char *field, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tar archive as input: messages about its members, and the payload to be skipped or read. */
+/* Messages about members of a tar archive, and skipping of payload. */
 #include "config.h"
 
 #include <stdarg.h>
@@ -80,7 +80,7 @@ int xw_tar_finish(struct xw_tar *t)
 	err = xw_input_copy(t->in, NULL, n + t->pad, &got);
 	if (err || got < n)
 		return xw_tar_fail_input(t, err);
-	/* missing padding means that the end is missing, which xw_tar_member reports */
+	/* missing padding means that the end mark is missing, which xw_tar_member() reports */
 	t->left = t->tail = 0;
 	t->pad = 0;
 	return 0;

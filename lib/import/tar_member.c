@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From header blocks to one struct xw_entry.
+ * Parses the header blocks of a member into a struct xw_entry.
  *
- * A member is an optional x header (pax records), optional L and K headers (GNU long names), in any
- * order, and the member's own header; g headers change the defaults for all following members.
- * Precedence of duplicate information: sparse name, pax record, GNU long name, header field. Other
- * vendor headers are skipped.
+ * A member consists of optional x (pax records), L and K (GNU long names) headers, in any order,
+ * and the member's own header; g headers change the defaults for all following members. Precedence
+ * of duplicate information: sparse name, pax record, GNU long name, header field. Headers of other
+ * vendors are skipped.
  *
- * Writers disagree about which types have payload. Directories, links and devices have none,
- * whatever their size, unless the next block is neither a header nor the end; hard links in pax
- * have the payload that their size specifies (POSIX.1-2001), in ustar if no header follows, in GNU
- * and v7 never.
+ * Writers disagree about which types have payload. Directories, symlinks and devices have none,
+ * whatever their size field, unless the next block is neither a header nor the end. Hard links have
+ * payload according to their size in pax (POSIX.1-2001), in ustar only if no header follows, and
+ * never in GNU and v7.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@ static struct xw_slice text_slice(const char *p)
 	return (struct xw_slice){p, strlen(p)};
 }
 
-/* Read one block into t->hdr: 1, or 0 at the end of the input (also inside a block of zeros). */
+/* Read one block into t->hdr: 1, or 0 at the end of the input, also within a block of zeros. */
 static int read_block(struct xw_tar *t)
 {
 	uint64_t got;
@@ -51,7 +51,7 @@ static int number(struct xw_tar *t, const char *what, const char *field, size_t 
 	return 0;
 }
 
-/* Read the payload of an x, g, L or K header, size bytes, and append a NUL. */
+/* Read the body of an x, g, L or K header, size bytes, and append a NUL. */
 static int read_body(struct xw_tar *t, struct xw_tar_buf *b, uint64_t size, uint64_t max)
 {
 	uint64_t got;
@@ -215,7 +215,7 @@ static enum xw_etype entry_type(struct xw_tar *t, char type)
 	case '4':
 		return XW_ET_BLK;
 	case '5':
-	case 'D': /* GNU incremental: a directory with a list of its names */
+	case 'D': /* GNU incremental dump: a directory with a list of its names */
 		return XW_ET_DIR;
 	case '6':
 		return XW_ET_FIFO;
@@ -224,24 +224,24 @@ static enum xw_etype entry_type(struct xw_tar *t, char type)
 	case '7':
 	case 'S':
 		return XW_ET_REG;
-	default: /* POSIX: treat as a regular file */
+	default: /* as POSIX requires */
 		xw_tar_warn(t, XW_TAR_WARN_TYPE, "unknown member type '%c', read as a file", type);
 		return XW_ET_REG;
 	}
 }
 
-/* Is the next block anything but a header, the end mark or the end of the input? */
+/* Is the next block neither a header nor the end mark nor the end of the input? */
 static bool payload_follows(struct xw_tar *t)
 {
 	const unsigned char *p;
 	size_t len;
 
 	if (xw_input_get(t->in, &p, &len) || len < XW_TAR_BLOCK)
-		return false; /* the failure is reported when the next header is read */
+		return false; /* reading the next header reports a failure */
 	return !xw_tar_is_zero(p) && !xw_tar_checksum_ok(p);
 }
 
-/* Old GNU: the map starts in the header and continues in blocks before the payload. */
+/* Old GNU format: the map starts in the header and continues in blocks before the payload. */
 static int sparse_old(struct xw_tar *t)
 {
 	struct xw_tar_ext ext;
@@ -267,7 +267,7 @@ static int sparse_old(struct xw_tar *t)
 	return err ? xw_tar_fail(t, err, "its sparse map is malformed") : 0;
 }
 
-/* pax 1.0: the map is the first blocks of the payload, which has *stored bytes. */
+/* Format 1.0: the map is in the first blocks of the payload, which has *stored bytes. */
 static int sparse_one(struct xw_tar *t, uint64_t *stored)
 {
 	char block[XW_TAR_BLOCK];
@@ -294,8 +294,8 @@ static int sparse_one(struct xw_tar *t, uint64_t *stored)
 }
 
 /*
- * Read the map of a sparse file, if it is one; *stored becomes the size of the payload that it
- * covers, *tail that of the rest.
+ * Read the map of a sparse file, if the member is one. *stored becomes the size of the payload that
+ * the map covers, *tail the size of the rest.
  */
 static int set_sparse(struct xw_tar *t, uint64_t *stored, uint64_t *tail)
 {
@@ -356,12 +356,12 @@ static int set_payload(struct xw_tar *t, uint64_t stored)
 	return err;
 }
 
-/* t->hdr is the header of a member itself. */
+/* Set t->e from t->hdr, the member's own header, and the headers before it. */
 static int make_entry(struct xw_tar *t, uint64_t size)
 {
 	struct xw_entry *e = &t->e;
 
-	e->path = header_name(t); /* for messages, until the real one is known */
+	e->path = header_name(t); /* for messages, until the name is known */
 	if (apply_records(t))
 		return t->failed;
 	e->type = entry_type(t, t->hdr.type);
@@ -383,7 +383,7 @@ static int make_entry(struct xw_tar *t, uint64_t size)
 	return 1;
 }
 
-/* t->hdr is a valid header: 1 and t->e if it was that of a member, 0 if more must be read. */
+/* Process the valid header t->hdr: 1 and t->e for a member's own header, 0 for others. */
 static int one_header(struct xw_tar *t)
 {
 	struct xw_slice shown = header_name(t);
@@ -394,7 +394,7 @@ static int one_header(struct xw_tar *t)
 		return t->failed;
 	switch (t->hdr.type) {
 	case 'x':
-	case 'X': /* Solaris, before the POSIX standard */
+	case 'X': /* Solaris, before POSIX */
 		t->saw_pax = true;
 		return read_body(t, &t->records, (uint64_t)size, XW_PAX_BODY_MAX);
 	case 'g':
@@ -407,7 +407,7 @@ static int one_header(struct xw_tar *t)
 	case 'A': /* Solaris ACL */
 	case 'E': /* Solaris extended attributes */
 	case 'I': /* star: an inode without contents */
-	case 'N': /* old GNU: renames */
+	case 'N': /* old GNU: list of renames */
 		xw_tar_warn(t, XW_TAR_WARN_SKIPPED, "skipping a header of type '%c'", t->hdr.type);
 		__attribute__((fallthrough));
 	case 'V': /* GNU volume label */
@@ -426,12 +426,12 @@ static void reset_member(struct xw_tar *t)
 	xw_sparse_reset(&t->sparse);
 }
 
-/* The input ended where a header may be. */
+/* The input ended without an end mark (two blocks of zeros; zero: one was read). */
 static int input_ended(struct xw_tar *t, bool zero)
 {
 	const uint64_t pos = xw_input_pos(t->in);
 
-	/* umoci never writes the mark; an empty layer is worth a look all the same */
+	/* umoci never writes the mark, but an empty layer deserves a warning */
 	if (!zero)
 		xw_log(t->src.diag, t->verified && pos ? XW_LOG_INFO : XW_LOG_WARN,
 		       "%s: byte %llu: the end-of-archive mark is missing", t->src.name,

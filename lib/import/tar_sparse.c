@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sparse maps. All formats are converted to the same list, which is checked as a whole when it is
- * complete: ascending, disjoint, within the file, and together no more than the payload. Users of a
- * checked map need no further tests. What the payload has behind its last piece is skipped, as GNU
- * tar does.
+ * Sparse maps. All formats are converted to the same list, which is checked when it is complete:
+ * segments must ascend, be disjoint, lie within the file, and not exceed the payload. Users of a
+ * checked map need no further tests. As in GNU tar, payload after the last segment is skipped.
  */
 #include "config.h"
 
@@ -50,7 +49,7 @@ int xw_sparse_old(struct xw_sparse *s, const struct xw_tar_sp *sp, size_t n)
 	return 0;
 }
 
-/* The number before the next comma, which is removed from v. */
+/* Parse and remove the number before the next comma of v. */
 static int text_number(struct xw_slice *v, uint64_t *out)
 {
 	const char *comma = v->len ? memchr(v->p, ',', v->len) : NULL;
@@ -78,7 +77,7 @@ int xw_sparse_text(struct xw_sparse *s, struct xw_slice v)
 	return 0;
 }
 
-/* One complete number of a 1.0 map. */
+/* Process one number of a 1.0 map: the count, an offset or a length. */
 static int block_number(struct xw_sparse *s)
 {
 	if (!s->counted) {

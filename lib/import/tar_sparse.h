@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The maps of sparse tar members: old GNU blocks, pax 0.0 pairs, 0.1 text, 1.0 in the payload. */
+/* Maps of sparse tar members: old GNU blocks, pax 0.0 pairs, 0.1 text, 1.0 in the payload. */
 #ifndef XW_IMPORT_TAR_SPARSE_H
 #define XW_IMPORT_TAR_SPARSE_H
 
@@ -11,30 +11,30 @@
 
 struct xw_sparse {
 	XW_VEC(struct xw_segment) map;
-	/* reading a 1.0 map */
-	uint64_t want, num; /* numbers still to come; the current one */
-	bool counted, digits; /* the first number was read; num has digits */
+	/* while a 1.0 map is read */
+	uint64_t want, num; /* number of numbers to read; the current number */
+	bool counted, digits; /* the count was read; `num` has digits */
 };
 
 void xw_sparse_reset(struct xw_sparse *s);
 void xw_sparse_free(struct xw_sparse *s);
 
-/* All return 0, XW_ERR_NOMEM or XW_ERR_INPUT. */
+/* The following functions return 0, XW_ERR_NOMEM or XW_ERR_INPUT. */
 int xw_sparse_add(struct xw_sparse *s, uint64_t off, uint64_t len);
-/* n entries of a header or extension block; the first empty one ends the map. */
+/* Add n entries of a header or extension block; the first empty one ends the map. */
 int xw_sparse_old(struct xw_sparse *s, const struct xw_tar_sp *sp, size_t n);
-/* "off,len,off,len" */
+/* Add the map in the text "off,len,off,len". */
 int xw_sparse_text(struct xw_sparse *s, struct xw_slice v);
 /*
- * One payload block of a 1.0 map (a count, then that many pairs, one number per line): 1 when the
- * map is complete, 0 when it continues in the next block.
+ * Parse one payload block of a 1.0 map (a count, then as many pairs, one number per line): 1 when
+ * the map is complete, 0 if it continues in the next block.
  */
 int xw_sparse_block(struct xw_sparse *s, const void *block);
 
 /*
- * Check a complete map against the size of the file and of the payload, and normalize it: empty
- * segments are removed, adjacent ones merged. *mapped: how much of the payload it covers.
- * XW_ERR_INPUT with the reason in *why.
+ * Check a complete map against the sizes of file and payload, and normalize it: empty segments are
+ * removed, adjacent ones merged. *mapped: size of the payload that it covers. XW_ERR_INPUT with the
+ * reason in *why.
  */
 int xw_sparse_check(struct xw_sparse *s, uint64_t size, uint64_t payload, uint64_t *mapped,
 		    const char **why);

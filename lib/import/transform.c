@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The expressions are those that tar(1) describes: any delimiter, "&", "\0" to "\9", case by "\L",
- * "\U", "\l", "\u" and "\E", and the flags g, i, x, a number, and r, R, s, S, h, H for what is
- * changed. Case is that of ASCII: names are bytes.
+ * Expressions as described in tar(1): any delimiter, "&", "\0" to "\9", case conversion by "\L",
+ * "\U", "\l", "\u" and "\E", the flags g, i, x and a number, and the scope flags r, R, s, S, h, H.
+ * Only ASCII letters are converted: names are bytes.
  */
 #include "config.h"
 
@@ -39,8 +39,8 @@ void xw_transforms_free(struct xw_transforms *t)
 /* ---- reading an expression ---- */
 
 /*
- * The text up to the delimiter, which ends after *at; "\DELIMITER" becomes the delimiter. NULL: no
- * delimiter, or no memory.
+ * The text up to the delimiter, after which *at then points; "\DELIMITER" stands for the delimiter.
+ * NULL: no delimiter found, or out of memory.
  */
 static char *part(const char **at, char delimiter)
 {
@@ -64,7 +64,7 @@ static char *part(const char **at, char delimiter)
 	return out;
 }
 
-/* One of rRsShH: changes *what. */
+/* Apply one of the scope flags rRsShH to *what. false: another character. */
 static bool is_scope(char c, unsigned *what)
 {
 	static const struct {
@@ -107,7 +107,7 @@ static const char *read_flags(const char *p, struct xw_transform *x, int *cflags
 	return p;
 }
 
-/* Does the replacement refer to groups that the expression has? */
+/* Do all groups in the replacement exist in the expression? */
 static bool refers(const struct xw_transform *x)
 {
 	for (const char *p = x->replacement; *p; p++) {
@@ -180,9 +180,9 @@ int xw_transforms_add(struct xw_transforms *t, const char *text, struct xw_diag 
 	return rc;
 }
 
-/* ---- applying it ---- */
+/* ---- applying expressions ---- */
 
-/* Case of what is appended: for all of it, and for its first byte. */
+/* Case conversion of appended text: for all of it, and for its first byte. */
 struct casing {
 	char all, once; /* 'L', 'U', or 0 */
 };
@@ -206,7 +206,7 @@ static int append(struct xw_transforms *t, struct casing *c, const char *p, size
 	return 0;
 }
 
-/* The replacement for a match in `from`. */
+/* Append the replacement for a match in `from`. */
 static int replace(struct xw_transforms *t, const struct xw_transform *x, const char *from,
 		   const regmatch_t *m)
 {
@@ -239,8 +239,8 @@ static int replace(struct xw_transforms *t, const struct xw_transform *x, const 
 }
 
 /*
- * One expression: from the terminated text[1] to text[0]. A match of nothing directly behind
- * another match is none.
+ * Apply one expression to the string text[1], with the result in text[0]. An empty match directly
+ * after another match is ignored.
  */
 static int apply_one(struct xw_transforms *t, const struct xw_transform *x)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --transform: names changed by expressions of sed(1), with the extensions of GNU tar. */
+/* --transform: changes names by sed(1) expressions with the extensions of GNU tar. */
 #ifndef XW_IMPORT_TRANSFORM_H
 #define XW_IMPORT_TRANSFORM_H
 
@@ -11,31 +11,36 @@
 
 enum xw_transform_what { /* bits */
 			 XW_TRANSFORM_NAME = 1,
-			 XW_TRANSFORM_SYMLINK = 2, /* targets */
+			 XW_TRANSFORM_SYMLINK = 2, /* targets of symlinks */
 			 XW_TRANSFORM_HARDLINK = 4,
 };
 
 struct xw_transform {
 	regex_t re;
-	char *replacement; /* as written, without delimiters */
+	char *replacement; /* unparsed, without delimiters */
 	unsigned nth; /* replace the nth match, 0 = the first */
-	bool all; /* and all after it */
+	bool all; /* also replace all following matches */
 	unsigned what;
 };
 
 struct xw_transforms {
 	XW_VEC(struct xw_transform) v;
 	bool begun;
-	unsigned what; /* default for what follows: "flags=..." */
-	XW_VEC(char) text[2]; /* of one expression: result, and its source */
+	unsigned what; /* scope of the next expressions: "flags=..." */
+	XW_VEC(char) text[2]; /* result and input of one expression */
 	XW_VEC(char) done[XW_TRANSFORM_HARDLINK + 1];
 };
 
-/* Add "s/REGEXP/REPLACEMENT/FLAGS", or several with ";" between. XW_ERR_USAGE. */
+/*
+ * Add "s/REGEXP/REPLACEMENT/FLAGS", or several expressions separated by ";". 0, XW_ERR_USAGE or
+ * XW_ERR_NOMEM.
+ */
 int xw_transforms_add(struct xw_transforms *t, const char *text, struct xw_diag *diag);
 void xw_transforms_free(struct xw_transforms *t);
-/* *name after all expressions for `what`; valid until the next call for the same.
- * 0 or XW_ERR_NOMEM. */
+/*
+ * Apply all expressions with scope `what` to *name, which is valid until the next call with the
+ * same scope. 0 or XW_ERR_NOMEM.
+ */
 int xw_transforms_apply(struct xw_transforms *t, enum xw_transform_what what,
 			struct xw_slice *name);
 

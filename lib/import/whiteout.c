@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whiteouts of OCI image layers. `.wh.NAME` hides NAME of lower layers; `.wh..wh..opq` hides all
- * contents of its directory in lower layers. A marker never affects entries of its own layer, at
- * any position in the layer: names record the number of the layer that last named them. Other names
- * that start with `.wh..wh.` are internal to union filesystems and are dropped. What is below such
- * a directory stays until the end of its layer: `.wh..wh.plnk` of aufs has the contents of files
- * that the layer links to.
+ * Whiteouts of OCI image layers. `.wh.NAME` hides NAME in lower layers; `.wh..wh..opq` hides all
+ * entries of its directory in lower layers. A marker never affects entries of its own layer, at any
+ * position in the layer: directory entries record the last layer that contained them. Other names
+ * that start with `.wh..wh.` are internal to union filesystems and are dropped. Their contents are
+ * kept until the end of the layer: `.wh..wh.plnk` of aufs contains files that the layer links to.
  *
- * For overlayfs the image must hide, in the layers below it, whatever its layers hid: the same
- * names are removed, and the hiding is recorded as a device or as an opaque directory.
+ * For overlayfs, the image must hide the same names in the layers below the image: entries are
+ * removed, and a whiteout device or opaque directory is created.
  *
- * lost+found of the root belongs to the filesystem, not to a layer: it stays, empty.
+ * lost+found in the root belongs to the filesystem, not to a layer: it is kept, empty.
  */
 #include "config.h"
 
@@ -52,14 +51,14 @@ static bool goes(const struct xw_fill *f, const struct xw_blink *l, const struct
 }
 
 /*
- * Remove entries of lower layers from the directory; a directory that this layer has keeps the
- * entries of this layer. Devices that hide single names have nothing left to hide. Later entries
- * belong to this layer, so doing this once is enough: an archive may repeat it a million times, or
- * for each of many nested directories.
+ * Remove entries of lower layers from the directory, recursively: a subdirectory of this layer only
+ * keeps entries of this layer. Whiteout devices are removed, too, since they have nothing left to
+ * hide. Later entries belong to this layer, so each directory is cleared once: an archive may
+ * repeat a marker a million times, or for each of many nested directories.
  */
 static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 {
-	/* devices of the root are kept, and are not searched for below it */
+	/* whiteout devices below the root are kept and not searched for */
 	const bool all = f->whiteouts == XW_WHITEOUTS_APPLY || top != f->tree->root;
 	struct xw_binode *dir = top;
 	struct xw_blink *l = dir->dir->first;
@@ -67,7 +66,7 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 	if (top->dir->cleared == f->tree->layer)
 		return 0;
 
-	/* Without recursion: `scan` is where each open directory continues. */
+	/* Iterates without recursion: `scan` is the next entry of each open directory. */
 	for (;;) {
 		while (!l && dir != top) {
 			dir->dir->cleared = all ? f->tree->layer : dir->dir->cleared;
@@ -123,7 +122,7 @@ static int make_opaque(struct xw_fill *f, struct xw_binode *dir)
 	return xw_fill_renew_xattrs(f, dir);
 }
 
-/* overlayfs: replace the name by a character device 0:0. */
+/* Create a whiteout of overlayfs: a character device 0:0. */
 static int put_device(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *dir,
 		      const char *name, size_t len)
 {
@@ -156,8 +155,8 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 	l = xw_tree_find(f->tree, at->dir, name, len);
 	if (l && (l->layer == f->tree->layer || is_lost_found(f, l))) {
 		/*
-		 * This layer has the name itself: only entries of lower layers below it are
-		 * removed.
+		 * This layer contains the name itself: only remove entries of lower layers below
+		 * it.
 		 */
 		rc = xw_tree_need(f->tree, l->node);
 		if (rc)
@@ -173,7 +172,7 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 	return rc;
 }
 
-/* The length of the path down to the first directory of a union filesystem's own; 0: none. */
+/* Length of the path up to the first directory that is internal to a union filesystem, or 0. */
 static size_t note_dir(struct xw_slice path)
 {
 	for (size_t from = 0, to; from < path.len; from = to + 1) {
