@@ -77,7 +77,7 @@ static ssize_t blob_read(struct xw_blob_read *r, void *buf, size_t len, char *er
 		return XW_ERR_IO;
 	}
 	if (!n) {
-		snprintf(err, room, "ends at byte %llu: the file became shorter",
+		snprintf(err, room, "truncated at byte %llu while it was read",
 			 (unsigned long long)r->at);
 		return XW_ERR_IO;
 	}

@@ -128,8 +128,8 @@ static int enter(struct cpio *c)
 		return fail_feed(c, r);
 	if (!r) {
 		xw_log(c->src.diag, XW_LOG_WARN,
-		       "%s: trailing data after the %s is ignored: it is no cpio archive",
-		       c->src.name, c->left ? "compressed stream" : "archive");
+		       "%s: trailing data after the %s is ignored: not a cpio archive", c->src.name,
+		       c->left ? "compressed stream" : "archive");
 		return 0;
 	}
 	inner->leaves_rest = true;

@@ -71,8 +71,8 @@ static int refuse_foreign(struct opening *op, struct xw_feed *f)
 	if (!what)
 		return 0;
 	return xw_fail(op->diag, XW_ERR_INPUT, "%s: is %s, not an archive%s", op->name, what,
-		       !strncmp(what, "an ext", 6)     ? "; xw-export makes one of it"
-		       : !strncmp(what, "an mtree", 8) ? "; 'bsdtar -cf - @FILE' makes one of it"
+		       !strncmp(what, "an ext", 6)     ? "; convert it with xw-export"
+		       : !strncmp(what, "an mtree", 8) ? "; convert it with 'bsdtar -cf - @FILE'"
 						       : "");
 }
 
@@ -228,10 +228,11 @@ static int open_dir(struct opening *op, struct xw_source **out)
 int xw_source_fail_open(const char *name, struct xw_diag *diag)
 {
 	if (errno == ENOENT && xw_oci_is_remote(name))
-		return xw_fail(diag, XW_ERR_INPUT,
-			       "%.200s: no such file; images of a registry or container engine "
-			       "are not read from there: 'skopeo copy %.200s oci:PATH' first",
-			       name, name);
+		return xw_fail(
+			diag, XW_ERR_INPUT,
+			"%.200s: no such file; fetch the image from its registry or container "
+			"engine with 'skopeo copy %.200s oci:PATH' first",
+			name, name);
 	return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot open", name);
 }
 

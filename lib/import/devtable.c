@@ -82,7 +82,8 @@ static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, 
 		return xw_line_fail(l, "the mode '%.80s' is not octal up to 7777", words[MODE]);
 	for (size_t i = UID; i <= GID; i++)
 		if (!owner_of(d, i == GID, words[i], &r->n[i]))
-			return xw_line_fail(l, "'%.80s' is no %s of this machine, nor a number",
+			return xw_line_fail(l,
+					    "'%.80s' is neither a %s of this machine nor a number",
 					    words[i], i == GID ? "group" : "user");
 	for (size_t i = MAJOR; i < n; i++)
 		if (strcmp(words[i], "-") != 0 && !xw_line_u32(words[i], &r->n[i]))
@@ -91,7 +92,7 @@ static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, 
 		return xw_line_fail(l, "more than 1048576 devices");
 	last = r->n[COUNT] ? r->n[COUNT] - 1 : 0;
 	if (r->n[START] + last > UINT32_MAX)
-		return xw_line_fail(l, "START and COUNT: a number in a name is over 4294967295");
+		return xw_line_fail(l, "START and COUNT: the number in a name exceeds 4294967295");
 	if ((r->type == XW_ET_CHR || r->type == XW_ET_BLK) &&
 	    (r->n[MAJOR] > 0xfff || r->n[MINOR] + last * r->n[INCREMENT] > 0xfffff))
 		return xw_line_fail(l, "a device number is over 4095:1048575");

@@ -190,7 +190,7 @@ static int pop_level(struct dir *d)
 	if (up && up->fd < 0) {
 		up->fd = open_quiet(l->fd, "..", O_DIRECTORY);
 		if (up->fd < 0 || fstat(up->fd, &st) < 0)
-			return dir_fail(d, errno, "cannot go back to the directory above");
+			return dir_fail(d, errno, "cannot reopen the parent directory");
 		if (st.st_dev != up->dev || st.st_ino != up->ino)
 			return dir_fail(d, 0, "was moved while the tree was read");
 	}
@@ -263,7 +263,8 @@ static int set_xattrs(struct dir *d, int fd, const char *name)
 
 	if (err == ENOENT && name && access("/proc/self/fd", F_OK) != 0) {
 		if (!d->warned_proc)
-			dir_warn(d, "no /proc: extended attributes of links and devices are lost");
+			dir_warn(d, "no /proc: extended attributes of symlinks and devices are not "
+				    "read");
 		d->warned_proc = true;
 		return 0;
 	}
@@ -384,7 +385,7 @@ static bool is_unreadable(struct dir *d, int at, const char *name, const struct 
 	if (!d->ignore_unreadable || !(S_ISDIR(st->st_mode) || S_ISREG(st->st_mode)) ||
 	    !faccessat(at, name, want, AT_EACCESS | AT_SYMLINK_NOFOLLOW) || errno != EACCES)
 		return false;
-	dir_warn(d, "may not be read; left out");
+	dir_warn(d, "permission denied; skipped");
 	return true;
 }
 

@@ -59,7 +59,7 @@ static int implied(void *arg, struct xw_binode *n, const struct xw_binode *paren
 	if (xw_fill_stays(f, old))
 		return xw_fill_exists(f, old);
 	if (!xw_whiteout_is_device(old->node))
-		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces the file %.*s by a directory",
+		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces the file %.*s with a directory",
 		       f->source, (int)XW_MIN(f->entry->path.len, 300), f->entry->path.p, old->len,
 		       old->name);
 	n->flags |= in_place_of_file(f);
@@ -139,7 +139,7 @@ static int no_target(struct xw_fill *f, const struct xw_source *s, const struct 
 {
 	xw_diag_clear(f->diag);
 	return xw_fail(f->diag, XW_ERR_INPUT,
-		       "%s: %.*s: hard link to %.*s, which is not in the archive before it",
+		       "%s: %.*s: hard link to %.*s, which does not precede it in the archive",
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p,
 		       (int)XW_MIN(e->link.len, 300), e->link.p);
 }
@@ -162,8 +162,9 @@ static int replace_content(struct xw_fill *f, struct xw_source *s, const struct 
 	int rc;
 
 	if (n->flags & XW_BN_OLD)
-		return name_entry(f, s, e, XW_ERR_UNSUPPORTED,
-				  "new contents for a hard link to a file of the image");
+		return name_entry(
+			f, s, e, XW_ERR_UNSUPPORTED,
+			"a hard link with new contents for an existing file is not supported");
 	rc = xw_sink_release(f->sink, n);
 	if (!rc)
 		rc = xw_sink_file(f->sink, s, e, n);
@@ -277,8 +278,8 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 		return rc ? rc : xw_fill_refuse(f, old);
 	/* image layers may do so without a whiteout */
 	if (over_dir && old->node->dir->entries && !f->image_layer)
-		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a directory that is not empty",
-		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
+		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a non-empty directory", s->name,
+		       (int)XW_MIN(e->path.len, 300), e->path.p);
 	rc = old ? xw_tree_unlink(f->tree, old) : 0;
 	if (rc)
 		return rc;
@@ -417,8 +418,7 @@ static int enter(struct xw_fill *f)
 
 	if (rc != XW_ERR_NOTFOUND)
 		return rc;
-	return xw_fail(f->diag, XW_ERR_INPUT,
-		       "--directory %s: is a file in the image, or below one", dir);
+	return xw_fail(f->diag, XW_ERR_INPUT, "--directory %s: not a directory in the image", dir);
 }
 
 /* Warn if an archive of a container image is unpacked as such; intended with --directory. */

@@ -82,8 +82,9 @@ static int la_fail_archive(struct la *l)
 	if (l->in_err)
 		return la_fail(l, l->in_err, l->in_text);
 	if (text && strstr(text, "support seeking"))
-		return la_fail(l, XW_ERR_UNSUPPORTED,
-			       "this format cannot be read as a stream: give it as a plain file");
+		return la_fail(
+			l, XW_ERR_UNSUPPORTED,
+			"this format cannot be read from a stream: specify it as a regular file");
 	return la_fail(l, xw_la_code(l->a), text ? text : "malformed archive");
 }
 
@@ -582,7 +583,7 @@ static int la_start(struct la *l)
 	if (r == 1 && l->in && archive_format(l->a) == ARCHIVE_FORMAT_ZIP)
 		warn_once(l, 2,
 			  "zip stores modes and symlinks at its end, out of reach in a stream: "
-			  "give it as a file");
+			  "specify it as a regular file");
 	l->done = r == 0;
 	return r < 0 ? r : 0;
 }

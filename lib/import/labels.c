@@ -121,12 +121,13 @@ static int check_conflicts(const struct xw_labels *l, const char *file, struct x
 
 	for (size_t i = 1; i < l->config.n; i++)
 		if (!strcmp(c[i - 1].path, c[i].path) && !same_config(&c[i - 1], &c[i]))
-			return xw_fail(diag, XW_ERR_USAGE,
-				       "--fs-config: %s: line %lu: line %lu%s has other values for "
-				       "/%.300s",
-				       file, c[i].line, c[i - 1].line,
-				       c[i - 1].table == c[i].table ? "" : " of an earlier table",
-				       c[i].path);
+			return xw_fail(
+				diag, XW_ERR_USAGE,
+				"--fs-config: %s: line %lu: line %lu%s has different values for "
+				"/%.300s",
+				file, c[i].line, c[i - 1].line,
+				c[i - 1].table == c[i].table ? "" : " of an earlier table",
+				c[i].path);
 	return 0;
 }
 

@@ -66,9 +66,8 @@ const char *xw_layout_kind(unsigned marks)
 const char *xw_layout_advice(unsigned marks)
 {
 	return marks & (MANIFEST | OCI_LAYOUT)
-		       ? "for the files of the container begin its name with docker-archive: or "
-			 "oci:, use the output of docker export, or name its layers as sources, "
-			 "lowest first"
+		       ? "to unpack them, prefix its name with docker-archive: or oci:, use the "
+			 "output of docker export, or specify its layers as sources, lowest first"
 		       : XW_LAYOUT_OLD;
 }
 

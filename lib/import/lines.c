@@ -64,7 +64,7 @@ static int read_all(FILE *f, struct xw_line *l, int (*each)(void *arg, struct xw
 			n--;
 		l->number++;
 		if (memchr(text, 0, (size_t)n)) {
-			rc = xw_line_fail(l, "a NUL: not a text file");
+			rc = xw_line_fail(l, "contains a NUL byte: not a text file");
 			break;
 		}
 		text[n] = '\0';

@@ -103,8 +103,8 @@ int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e)
 	if (n && n->flags & XW_BN_OLD && e->type == XW_ET_REG && xw_binode_is(n, XW_S_IFREG))
 		return is_so(e, n) ? 0
 				   : refuse(f, e,
-					    "is in the image already, with another owner or mode: "
-					    "xw-debugfs changes files of an image");
+					    "exists in the image with another owner or mode; "
+					    "change it with xw-debugfs");
 	if (!n || !is_it(e, n))
 		rc = make(f, e, &at, old, &n);
 	if (rc)

@@ -301,8 +301,8 @@ static int choose(struct oci *c, const struct xw_oci_open *p)
 				       "%s: docker save before 1.10 did not list the layers; %s",
 				       c->name, XW_LAYOUT_OLD)
 			     : xw_fail(p->diag, XW_ERR_INPUT,
-				       "%s: is no container image: it has neither index.json nor "
-				       "manifest.json",
+				       "%s: not a container image: neither index.json nor "
+				       "manifest.json exists",
 				       c->name);
 	if (!rc)
 		rc = xw_oci_image_find(c->store, by_docker(c->store, p), &w, p->diag, &c->image);

@@ -103,7 +103,7 @@ static int read_document(struct finder *f, const char *what, const char *path,
 		rc = xw_fail(f->diag, XW_ERR_INPUT, "%s: damaged: its size is %llu, not %llu bytes",
 			     t->name, (unsigned long long)b.size, (unsigned long long)size);
 	else if (b.size > XW_OCI_JSON_MAX)
-		rc = xw_fail(f->diag, XW_ERR_INPUT, "%s: %llu bytes are too many for %s", t->name,
+		rc = xw_fail(f->diag, XW_ERR_INPUT, "%s: %llu bytes are too large for %s", t->name,
 			     (unsigned long long)b.size, what);
 	else
 		rc = read_bytes(f, &b, t);
@@ -137,8 +137,8 @@ static int check_platform(struct finder *f, const struct xw_oci_platform *have)
 		return xw_fail(f->diag, XW_ERR_INPUT, "%s: is an image for %s, not for %s",
 			       f->w->name, is, other);
 	xw_log(f->diag, XW_LOG_WARN,
-	       "%s: is an image for %s, this machine is %s (--platform %s: no warning)", f->w->name,
-	       is, other, is);
+	       "%s: is an image for %s, this machine is %s (--platform %s suppresses this warning)",
+	       f->w->name, is, other, is);
 	return 0;
 }
 
@@ -204,8 +204,8 @@ static int layer_type(struct finder *f, const struct xw_oci_layer *l, const stru
 			       l->label);
 	case XW_OCI_NO_LAYER:
 		return xw_fail(f->diag, XW_ERR_UNSUPPORTED,
-			       "%s: its media type %.100s is not that of a container's files",
-			       l->label, d->media_type);
+			       "%s: unsupported media type %.100s for a layer", l->label,
+			       d->media_type);
 	default:
 		return 0;
 	}
@@ -216,7 +216,7 @@ static int no_layer(struct finder *f, const struct xw_oci_layer *l, const struct
 	const bool foreign = xw_oci_media_type(d->media_type) == XW_OCI_FOREIGN || *d->url;
 
 	return xw_fail(f->diag, XW_ERR_INPUT, "%s: is missing%s%s%.200s", l->label,
-		       foreign ? "; it is foreign, and to be fetched from " : "",
+		       foreign ? "; foreign layer, to be fetched from " : "",
 		       foreign && !*d->url ? "elsewhere" : "", foreign ? d->url : "");
 }
 
@@ -279,7 +279,8 @@ static int find_oci(struct finder *f)
 				     : xw_fail(f->diag, XW_ERR_INPUT, "%s: is not an index",
 					       t.name);
 		if (depth == NESTED_MAX)
-			return xw_fail(f->diag, XW_ERR_LIMIT, "%s: more than %u indexes are nested",
+			return xw_fail(f->diag, XW_ERR_LIMIT,
+				       "%s: indexes are nested more than %u levels deep",
 				       f->w->name, NESTED_MAX);
 		rc = xw_oci_choose(&doc.manifests, f->w, !depth, f->diag, &i);
 		if (!rc)

@@ -9,7 +9,7 @@ static int unsupported(const struct xw_oci_open *p)
 	if (!p->spec)
 		return 0; /* stored as files, with a warning */
 	return xw_fail(p->diag, XW_ERR_UNSUPPORTED,
-		       "%s: this build reads no container images; jansson and nettle were missing",
+		       "%s: container images are not supported: built without jansson and nettle",
 		       p->name);
 }
 

@@ -79,9 +79,10 @@ int xw_fill_renamed(struct xw_fill *f, const struct xw_entry *e, const struct xw
 	o = xw_table_slot(&f->origins, &kind, NULL, xw_table_number((uintptr_t)link), link);
 	if (o->link && was && link->node != was && !same_path(o->path, e->path))
 		xw_log(f->diag, XW_LOG_WARN,
-		       "%s: %.*s: replaces %.*s, which gets the same name, %.*s", f->source,
-		       (int)XW_MIN(e->path.len, 200), e->path.p, (int)XW_MIN(o->path.len, 200),
-		       o->path.p, (int)XW_MIN(f->path.len, 200), f->path.p);
+		       "%s: %.*s: replaces %.*s, which is renamed to the same name, %.*s",
+		       f->source, (int)XW_MIN(e->path.len, 200), e->path.p,
+		       (int)XW_MIN(o->path.len, 200), o->path.p, (int)XW_MIN(f->path.len, 200),
+		       f->path.p);
 	f->origins.n += !o->link;
 	o->link = link;
 	o->path.len = e->path.len;

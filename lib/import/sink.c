@@ -294,7 +294,7 @@ static int check_size(struct xw_sink *k, const struct xw_source *s, const struct
 {
 	if (xw_div_up(size, k->block_size) <= k->max_lblk)
 		return 0;
-	return xw_fail(k->diag, XW_ERR_LIMIT, "%s: %.*s: %llu bytes are more than a file may have",
+	return xw_fail(k->diag, XW_ERR_LIMIT, "%s: %.*s: %llu bytes exceed the maximum file size",
 		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p, (unsigned long long)size);
 }
 
@@ -318,8 +318,9 @@ static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_
 
 	while ((more = xw_source_read(s, &buf, &len, &off)) > 0) {
 		if (off < pos || len > UINT64_MAX - off || (known && off + len > e->size))
-			return xw_fail(k->diag, XW_ERR_INPUT, "%s: payload of %.*s leaves its size",
-				       s->name, (int)e->path.len, e->path.p);
+			return xw_fail(k->diag, XW_ERR_INPUT,
+				       "%s: %.*s: payload exceeds the file size", s->name,
+				       (int)e->path.len, e->path.p);
 		rc = check_size(k, s, e, off + len);
 		if (!rc && !known)
 			rc = grow(k, off, len);
@@ -394,8 +395,9 @@ static int keep_bytes(struct xw_sink *k, struct xw_source *s, const struct xw_en
 		return xw_fail_nomem(k->diag, "inline data");
 	while ((more = xw_source_read(s, &buf, &len, &off)) > 0) {
 		if (len > e->size || off > e->size - len)
-			return xw_fail(k->diag, XW_ERR_INPUT, "%s: payload of %.*s leaves its size",
-				       s->name, (int)XW_MIN(e->path.len, 300), e->path.p);
+			return xw_fail(k->diag, XW_ERR_INPUT,
+				       "%s: %.*s: payload exceeds the file size", s->name,
+				       (int)XW_MIN(e->path.len, 300), e->path.p);
 		memcpy(bytes + off, buf, len);
 	}
 	if (more < 0)

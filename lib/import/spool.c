@@ -54,8 +54,9 @@ static int too_large(const struct spool *s, const char *why, uint64_t bytes, con
 	const bool memory = !fstatfs(s->fd, &st) && (uint64_t)st.f_type == TMPFS_MAGIC;
 
 	return xw_fail(s->diag, XW_ERR_HOSTFULL,
-		       "%s: a container image that is piped or compressed as a whole is kept in a "
-		       "temporary file in %s%s: %s %llu bytes (--tmpdir DIR: elsewhere%s)",
+		       "%s: a piped or compressed container image is spooled to a "
+		       "temporary file in %s%s: %s %llu bytes (--tmpdir DIR selects another "
+		       "directory%s)",
 		       s->name, s->dir, memory ? " (tmpfs, memory)" : "", why,
 		       (unsigned long long)bytes, what);
 }
@@ -83,7 +84,7 @@ static int check_room(struct spool *s, size_t n)
 	avail = (uint64_t)v.f_bavail * v.f_frsize;
 	if (avail < reserve)
 		return too_large(s, "the filesystem is nearly full after", s->size,
-				 ", --spool-limit SIZE: fill it nevertheless");
+				 ", --spool-limit SIZE fills it nevertheless");
 	s->room = XW_MIN(avail - reserve, CHECK_BYTES);
 	return 0;
 }
@@ -133,8 +134,8 @@ int xw_spool(struct xw_feed *f, const struct xw_spool_opts *o, const char *name,
 	s.fd = open_nameless(s.dir);
 	if (s.fd < 0)
 		return xw_fail_errno(diag, XW_ERR_IO, errno,
-				     "%s: cannot make a temporary file in %s (--tmpdir DIR: "
-				     "elsewhere)",
+				     "%s: cannot create a temporary file in %s (--tmpdir DIR "
+				     "selects another directory)",
 				     name, s.dir);
 	rc = copy(f, &s);
 	if (rc)

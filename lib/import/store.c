@@ -271,8 +271,8 @@ static int find_file(struct xw_store *s, const char *path, bool checked, struct 
 	fd = checked ? openat(s->fd, path, flags) : xw_open_beneath(s->fd, path, flags);
 	if (fd < 0 && errno == EXDEV)
 		return xw_fail(diag, XW_ERR_INPUT,
-			       "%s: %.300s: is a symlink that leads out of the image, and no "
-			       "digest says what it must hold",
+			       "%s: %.300s: symlink leads out of the image, and no digest "
+			       "verifies its contents",
 			       s->name, path);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return XW_ERR_NOTFOUND;

@@ -134,7 +134,7 @@ static int read_one(struct xw_transforms *t, const char *text, const char **at,
 	if (!p) {
 		free(pattern);
 		free(x.replacement);
-		return bad(diag, text, "must be s/REGEXP/REPLACEMENT/ and flags of gixrRsShH");
+		return bad(diag, text, "must be s/REGEXP/REPLACEMENT/ with flags gixrRsShH");
 	}
 	rc = regcomp(&x.re, pattern, cflags);
 	free(pattern);
@@ -145,7 +145,7 @@ static int read_one(struct xw_transforms *t, const char *text, const char **at,
 	}
 	if (!refers(&x)) {
 		free_one(&x);
-		return bad(diag, text, "the replacement refers to a group that is not there");
+		return bad(diag, text, "the replacement refers to a missing group");
 	}
 	if (xw_vec_push(&t->v, x)) {
 		free_one(&x);

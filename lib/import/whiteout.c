@@ -113,8 +113,8 @@ static int make_opaque(struct xw_fill *f, struct xw_binode *dir)
 		return rc;
 	if (dir == f->tree->root) {
 		xw_log(f->diag, XW_LOG_WARN,
-		       "%s: its root is opaque, but to overlayfs no root is: what is below the "
-		       "image shows through",
+		       "%s: opaque root directory: overlayfs ignores this, and layers below the "
+		       "image remain visible",
 		       f->source);
 		return 0;
 	}
@@ -150,8 +150,8 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 		return 0;
 	if (!len || xw_name_is_dots(name, len))
 		return xw_fail(f->diag, XW_ERR_INPUT,
-			       "%s: %.*s: hides \"%.*s\", which is not a file", f->source,
-			       (int)XW_MIN(e->path.len, 300), e->path.p, (int)len, name);
+			       "%s: %.*s: whiteout of \"%.*s\", which is not a valid name",
+			       f->source, (int)XW_MIN(e->path.len, 300), e->path.p, (int)len, name);
 	l = xw_tree_find(f->tree, at->dir, name, len);
 	if (l && (l->layer == f->tree->layer || is_lost_found(f, l))) {
 		/*

@@ -170,7 +170,7 @@ is "  what was excluded is not" sh -c '! grep -q new/place/sub got'
 clean img "  e2fsck"
 fresh
 import -q --directory etc/conf img good.tar
-fails 1 "directory etc/conf: is a file in the image" "--directory names a file"
+fails 1 "directory etc/conf: not a directory in the image" "--directory names a file"
 is "  the image is unchanged" unchanged
 mkdir -p out/f && : >out/f/sub && tar -C out -cPf up.tar f/sub --transform 's,^f/sub,../../out,' && rm -r out
 import -q --directory etc img up.tar
@@ -184,7 +184,7 @@ is "  the same bytes" cmp img first
 mkdir -p way/etc/conf && echo in >way/etc/conf/in && tar -C way -cf way.tar etc/conf/in && rm -r way
 import -q img way.tar
 equal "a file in the way of a directory: status" "$RC" 0
-is "  goes with a warning" grep -q "etc/conf/in: replaces the file conf by a directory" .err
+is "  goes with a warning" grep -q "etc/conf/in: replaces the file conf with a directory" .err
 import -v -v img good.tar
 is "-v -v: statistics" grep -q "xattr cache: .* lookups" .err
 sed -n '/^mballoc:/,/^xattr/s/^  \([^:]*\):.*/\1/p' .err >got
@@ -247,7 +247,7 @@ tar -C turn -cf turn.tar etc/conf lib
 fresh
 import -q img turn.tar
 equal "a file becomes a directory, and a directory a file: status" "$RC" 0
-is "  the second with a warning" grep -q "lib: replaces a directory that is not empty" .err
+is "  the second with a warning" grep -q "lib: replaces a non-empty directory" .err
 listing img >got
 is "  the file" grep -q '^-.* lib$' got
 is "  the directory" grep -q 'etc/conf/in-it$' got

@@ -33,7 +33,7 @@ echo text >single
 mkfs -q -d single bad.img
 fails 1 "single: neither .*xw-debugfs -w writes single files" "a single file as a source"
 mkfs -q -d a.img bad.img
-fails 1 "a.img: is an ext4 image, not an archive; xw-export makes one of it" "an image as a source"
+fails 1 "a.img: is an ext4 image, not an archive; convert it with xw-export" "an image as a source"
 tar -cf t.tar t
 gzip -k t.tar
 for archive in t.tar t.tar.gz; do

@@ -87,7 +87,7 @@ tar --sort=name -C two -cf two.tar a b
 for source in two.tar two; do
 	mkfs -q --replace --transform 's,^./,,' -d $source i.img
 	is "--transform, members with the same name: a warning with both, $source" \
-		grep -Eq "^xw-mkfs: warning: $source: b/f: replaces a/f, which gets the same name, f$" .err
+		grep -Eq "^xw-mkfs: warning: $source: b/f: replaces a/f, which is renamed to the same name, f$" .err
 	equal "  one for each that is lost, none for links to the same file, and directories" "$RC $(grep -c replaces .err)" "0 2"
 	"$EXPORT" i.img f 2>/dev/null | tar -xOf - >have
 	equal "  the last one stays, as with tar" "$(cat have)" two
@@ -211,7 +211,7 @@ if is_root && reach_tools && user_reaches; then
 	$AS_USER "$REACHABLE/xw-mkfs" -q -d locked out/strict.img >.out 2>.err
 	equal "a directory with what may not be read" "$? $(ls out)" "1 "
 	$AS_USER "$REACHABLE/xw-mkfs" -q --ignore-unreadable -d locked out/img >.out 2>.err
-	equal "  --ignore-unreadable: a warning for each" "$? $(grep -c 'may not be read; left out' .err)" "0 3"
+	equal "  --ignore-unreadable: a warning for each" "$? $(grep -c 'permission denied; skipped' .err)" "0 3"
 	equal "  the rest is there" "$(names out/img | tr '\n' ,)" "- open/yes,d open,"
 else
 	skip "--ignore-unreadable" "needs root, who becomes somebody else" 3

@@ -55,7 +55,7 @@ import -q --device-table table img4 root
 works "  and again, where the source has the files"
 sed s,4711,4755, table >other
 import -q --device-table other img4 root/dev
-fails 1 "other: line 8: /etc/passwd: is in the image already" "  a file that only the image has stays"
+fails 1 "other: line 8: /etc/passwd: exists in the image with another owner or mode" "  a file that only the image has stays"
 clean img4 "  e2fsck"
 if command -v genext2fs >/dev/null && command -v debugfs >/dev/null; then
 	grep -v -e initctl -e none -e sda -e /dev/null table | sed 's/#.*//' >stock
@@ -83,12 +83,12 @@ done >refused <<'BAD'
 /dev/x|must be NAME
 /dev/x q 600 0 0|the type 'q' is not f, F, d, c, b or p
 /dev/x c 900 0 0 1 1|the mode '900' is not octal up to 7777
-/dev/x c 600 nobody-knows-me 0 1 1|'nobody-knows-me' is no user of this machine, nor a number
-/dev/x c 600 0 nobody-knows-me 1 1|'nobody-knows-me' is no group of this machine, nor a number
+/dev/x c 600 nobody-knows-me 0 1 1|'nobody-knows-me' is neither a user of this machine nor a number
+/dev/x c 600 0 nobody-knows-me 1 1|'nobody-knows-me' is neither a group of this machine nor a number
 /dev/x c 600 0 0 1 x|'x' is neither a number nor -
 /dev/x c 600 0 0 1 1 1 1 2000000|1048576
 /dev/x c 600 0 0 1 1 1 1 1 1|must be
-/dev/x p 600 0 0 - - 4294967290 1 7|START and COUNT: a number in a name is over 4294967295
+/dev/x p 600 0 0 - - 4294967290 1 7|START and COUNT: the number in a name exceeds 4294967295
 /dev/x c 600 0 0 4096 0|a device number is over 4095:1048575
 /dev/x c 600 0 0 1 1048576|a device number is over 4095:1048575
 /dev/x b 600 0 0 1 4294967295 0 1 2|a device number is over 4095:1048575
@@ -165,12 +165,12 @@ equal "  a path twice with the same values" "$RC $(list img | grep '^etc/ ')" "0
 for line in '/etc/ 1 3 0755' 'etc 1 2 0711' 'etc 1 2 0755 capabilities=1'; do
 	{ cat twice; echo "$line"; } >bad
 	mkfs -q --fs-config bad -d lt bad.img
-	[ $RC = 2 ] && grep -q 'bad: line 4: line 3 has other values for /etc$' .err || cat .err
+	[ $RC = 2 ] && grep -q 'bad: line 4: line 3 has different values for /etc$' .err || cat .err
 done >.said
 equal "  with other values it is refused, with both lines" "$(cat .said)" ""
 echo 'etc 3 2 0755' >more
 mkfs -q --fs-config twice --fs-config more -d lt bad.img
-fails 2 "more: line 1: line 3 of an earlier table has other values for /etc" "  also from another table"
+fails 2 "more: line 1: line 3 of an earlier table has different values for /etc" "  also from another table"
 
 # An existing image is not overwritten before all tables were read.
 mkfs -q --replace kept 2M

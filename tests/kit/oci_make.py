@@ -578,9 +578,9 @@ class Maker:
 
         def drop_first(s, desc):
             del s.files[s.path(json.loads(s.files[s.path(desc)])["layers"][0])]
-        self.refused("foreign", "layer 1 of 3 .*: is missing; it is foreign, and to be fetched from https://example.org/layer", drop_first,
+        self.refused("foreign", "layer 1 of 3 .*: is missing; foreign layer, to be fetched from https://example.org/layer", drop_first,
                      edit=foreign(["https://example.org/layer"]))
-        self.refused("foreign-nowhere", "layer 1 of 3 .*: is missing; it is foreign, and to be fetched from elsewhere", drop_first,
+        self.refused("foreign-nowhere", "layer 1 of 3 .*: is missing; foreign layer, to be fetched from elsewhere", drop_first,
                      edit=foreign(None))
         self.one("foreign-here", edit=foreign(["https://example.org/layer"]))
         self.ok("foreign-here")
@@ -588,7 +588,7 @@ class Maker:
         def media(text):
             return lambda m, c: m["layers"][1].update(mediaType=text)
         self.refused("encrypted", "layer 2 of 3 .*: is encrypted; decrypt the image first", edit=media(OCI + "layer.v1.tar+gzip+encrypted"))
-        self.refused("artifact", "layer 2 of 3 .*: its media type application/vnd.cncf.helm.chart.content.v1.tar.gzip is not that of a container",
+        self.refused("artifact", "layer 2 of 3 .*: unsupported media type application/vnd.cncf.helm.chart.content.v1.tar.gzip for a layer",
                      edit=media("application/vnd.cncf.helm.chart.content.v1.tar+gzip"))
         s = Store()
         m = manifest(s, [noise(9, 5000)], pack="")
@@ -618,9 +618,9 @@ class Maker:
         for _ in range(12):
             d = s.json_blob({"schemaVersion": 2, "manifests": [d]}, OCI + "index.v1+json")
         self.put(index(s, d), "deep")
-        self.no("deep", "more than 8 indexes are nested")
+        self.no("deep", "indexes are nested more than 8 levels deep")
         self.no("oci:nowhere", "nowhere: cannot open")
-        self.no("oci:l1.tar", "l1.tar: is no container image: it has neither index.json nor manifest.json")
+        self.no("oci:l1.tar", "l1.tar: not a container image: neither index.json nor manifest.json exists")
         self.no("docker-archive:oci-gzip", "oci-gzip: the list of images is missing: manifest.json")
 
 

@@ -108,7 +108,7 @@ static const struct {
 	{{{XW_ET_REG, "d/f", NULL, "x", 0}, {XW_ET_HARDLINK, "d", "d/f", NULL, 0}}, 2, "replaces"},
 	{{{XW_ET_LNK, "l", "", NULL, 0}}, 1, "target"},
 	{{{XW_ET_REG, "/", NULL, "x", 0}}, 1, "has a trailing slash"},
-	{{{XW_ET_REG, "f", NULL, "longer than said", 0, 3}}, 1, "leaves its size"},
+	{{{XW_ET_REG, "f", NULL, "longer than said", 0, 3}}, 1, "payload exceeds the file size"},
 };
 
 START_TEST(bad_entries_are_named)

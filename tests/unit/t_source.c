@@ -434,7 +434,7 @@ START_TEST(seven_in_a_pipe)
 	struct xw_diag diag;
 
 	ck_assert_int_eq(open_and_walk(b.p, b.n, true, _i, &diag), XW_ERR_UNSUPPORTED);
-	ck_assert_ptr_nonnull(strstr(diag.text, "give it as a plain file"));
+	ck_assert_ptr_nonnull(strstr(diag.text, "specify it as a regular file"));
 	free(b.p);
 }
 END_TEST
