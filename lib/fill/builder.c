@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
-
 int xw_build_init(struct xw_builder *b)
 {
 	struct xw_encoder *enc = &b->place.enc;
@@ -45,31 +43,27 @@ void xw_build_free(struct xw_builder *b)
 
 int xw_build_reserve(struct xw_builder *b)
 {
+	const bool sized = b->geo.kind == XW_GEO_SIZED;
 	int rc = xw_bad_reserve(b);
 
-	if (!rc && b->geo.kind == XW_GEO_SIZED && b->geo.journal_blocks) {
+	if (rc)
+		return rc;
+	if (sized && b->geo.journal_blocks) {
 		rc = b->params->journal_at
 			     ? xw_journal_alloc_at(b)
 			     : xw_place_alloc_node(&b->place, &b->journal, b->geo.journal_blocks);
 		b->journal.size = b->geo.journal_blocks * b->geo.block_size;
 		if (!rc)
 			rc = xw_place_map(&b->place, &b->journal);
+		if (rc)
+			return rc;
 	}
-	if (!rc && xw_has_compat(&b->geo.features, XW_COMPAT_RESIZE_INODE)) {
-		auto_free struct xw_run *runs = NULL;
-		size_t n;
-
-		rc = xw_place_alloc(&b->place, 1, &runs, &n);
-		if (!rc && n)
-			b->resize_dind = runs[0].start;
+	if (xw_has_compat(&b->geo.features, XW_COMPAT_RESIZE_INODE)) {
+		rc = xw_build_alloc_block(b, &b->resize_dind);
+		if (rc)
+			return rc;
 	}
-	return rc || b->geo.kind != XW_GEO_SIZED ? rc : xw_hidden_reserve(b);
-}
-
-static void set_number(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
-{
-	n->ino = ino;
-	b->place.by_ino[ino] = n;
+	return sized ? xw_hidden_reserve(b) : 0;
 }
 
 static bool numbered_in_order(const struct xw_builder *b, const struct xw_binode *n)
@@ -113,21 +107,21 @@ int xw_build_number(struct xw_builder *b)
 	b->place.by_ino = calloc(count + 1, sizeof(*b->place.by_ino));
 	if (!b->place.by_ino)
 		return xw_fail_nomem(b->place.enc.diag, "inode list");
-	set_number(b, b->root, XW_INO_ROOT);
+	xw_build_set_number(b, b->root, XW_INO_ROOT);
 	if (lost_found)
-		set_number(b, b->lost_found, XW_INO_FIRST);
+		xw_build_set_number(b, b->lost_found, XW_INO_FIRST);
 	if (b->journal.size || b->geo.kind == XW_GEO_STREAM)
 		b->place.by_ino[XW_INO_JOURNAL] = &b->journal;
 	count = xw_hidden_number(b, (xw_ino)first);
 	for (struct xw_binode *n = b->place.enc.first; n; n = n->next) {
 		if (numbered_in_order(b, n))
-			set_number(b, n, (xw_ino)++count);
+			xw_build_set_number(b, n, (xw_ino)++count);
 		b->place.counts.xattr_in_inode +=
 			!(n->flags & XW_BN_DEAD) && n->xattrs && n->xattrs->ibody_len;
 	}
 	for (uint32_t i = 0; i < b->place.enc.n_ea; i++) {
 		if (b->place.enc.ea[i].refs)
-			set_number(b, &b->place.enc.ea[i].node, (xw_ino)++count);
+			xw_build_set_number(b, &b->place.enc.ea[i].node, (xw_ino)++count);
 	}
 	return 0;
 }

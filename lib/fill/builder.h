@@ -79,6 +79,15 @@ static inline bool xw_build_on_zeros(const struct xw_builder *b)
 	return b->dev->fresh || b->params->prezeroed;
 }
 
+static inline void xw_build_set_number(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
+{
+	n->ino = ino;
+	b->place.by_ino[ino] = n;
+}
+
+/* Allocate a block of metadata; *out is unchanged if it does not fit (place.missing). */
+int xw_build_alloc_block(struct xw_builder *b, xw_blk *out);
+
 /* XW_ERR_NOSPC with the missing amount, if place.missing is not 0. */
 int xw_build_check_room(struct xw_builder *b);
 

@@ -41,26 +41,20 @@ uint32_t xw_hidden_count(const struct xw_builder *b)
 	return (uint32_t)quota_wanted(b, XW_QUOTA_PROJECT) + wants_orphan(b);
 }
 
-static void give(struct xw_builder *b, struct xw_binode *n, xw_ino ino)
-{
-	n->ino = ino;
-	b->place.by_ino[ino] = n;
-}
-
 xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last)
 {
 	struct xw_quota_file *q = b->hidden.quota;
 
 	if (b->hidden.bad.n_ext)
-		give(b, &b->hidden.bad, XW_INO_BAD);
+		xw_build_set_number(b, &b->hidden.bad, XW_INO_BAD);
 	if (quota_wanted(b, XW_QUOTA_USER))
-		give(b, &q[XW_QUOTA_USER].node, XW_INO_USR_QUOTA);
+		xw_build_set_number(b, &q[XW_QUOTA_USER].node, XW_INO_USR_QUOTA);
 	if (quota_wanted(b, XW_QUOTA_GROUP))
-		give(b, &q[XW_QUOTA_GROUP].node, XW_INO_GRP_QUOTA);
+		xw_build_set_number(b, &q[XW_QUOTA_GROUP].node, XW_INO_GRP_QUOTA);
 	if (quota_wanted(b, XW_QUOTA_PROJECT))
-		give(b, &q[XW_QUOTA_PROJECT].node, ++last);
+		xw_build_set_number(b, &q[XW_QUOTA_PROJECT].node, ++last);
 	if (wants_orphan(b))
-		give(b, &b->hidden.orphan, ++last);
+		xw_build_set_number(b, &b->hidden.orphan, ++last);
 	return last;
 }
 
@@ -79,45 +73,52 @@ static int claim_bad(struct xw_builder *b, xw_blk blk)
 /* The bad blocks inode has no type and no name; its map is an indirect one with any features. */
 int xw_bad_reserve(struct xw_builder *b)
 {
+	auto_free struct xw_run *runs = NULL;
 	struct xw_binode *n = &b->hidden.bad;
-	XW_VEC(struct xw_run) runs = {0};
-	int rc = 0;
+	size_t n_runs = 0;
 
 	if (!b->geo.n_bad)
 		return 0;
-	for (size_t i = 0; i < b->geo.n_bad && !rc; i++) {
-		const struct xw_run one = {b->geo.bad[i], 1};
-		struct xw_run *last = runs.n ? &runs.v[runs.n - 1] : NULL;
+	runs = calloc(b->geo.n_bad, sizeof(*runs));
+	if (!runs)
+		return xw_fail_nomem(b->place.enc.diag, "bad blocks");
+	for (size_t i = 0; i < b->geo.n_bad; i++) {
+		const xw_blk at = b->geo.bad[i];
+		const int rc = claim_bad(b, at);
 
-		rc = claim_bad(b, one.start);
-		if (last && last->start + last->len == one.start)
-			last->len++;
-		else if (!rc && xw_vec_push(&runs, one))
-			rc = xw_fail_nomem(b->place.enc.diag, "bad blocks");
+		if (rc)
+			return rc;
+		if (n_runs && runs[n_runs - 1].start + runs[n_runs - 1].len == at)
+			runs[n_runs - 1].len++;
+		else
+			runs[n_runs++] = (struct xw_run){at, 1};
 	}
-	if (!rc && xw_binode_set_runs(n, runs.v, runs.n))
-		rc = xw_fail_nomem(b->place.enc.diag, "bad blocks");
-	xw_vec_free(&runs);
+	if (xw_binode_set_runs(n, runs, n_runs))
+		return xw_fail_nomem(b->place.enc.diag, "bad blocks");
 	n->ino = XW_INO_BAD;
 	n->size = b->geo.n_bad * b->geo.block_size;
 	n->mtime = n->atime = b->place.enc.now;
-	return rc ? rc : xw_place_map(&b->place, n);
+	return xw_place_map(&b->place, n);
 }
 
 /* ---- MMP block ---- */
 
-static int place_mmp(struct xw_builder *b)
+int xw_build_alloc_block(struct xw_builder *b, xw_blk *out)
 {
 	auto_free struct xw_run *runs = NULL;
 	size_t n;
-	int rc;
+	const int rc = xw_place_alloc(&b->place, 1, &runs, &n);
 
-	if (!xw_has_incompat(&b->geo.features, XW_INCOMPAT_MMP))
-		return 0;
-	rc = xw_place_alloc(&b->place, 1, &runs, &n);
 	if (!rc && n)
-		b->hidden.mmp_block = runs[0].start;
+		*out = runs[0].start;
 	return rc;
+}
+
+static int place_mmp(struct xw_builder *b)
+{
+	return xw_has_incompat(&b->geo.features, XW_INCOMPAT_MMP)
+		       ? xw_build_alloc_block(b, &b->hidden.mmp_block)
+		       : 0;
 }
 
 /* ---- the orphan file ---- */

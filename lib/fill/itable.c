@@ -55,13 +55,9 @@ int xw_itable_write(struct xw_builder *b, uint32_t group)
 	 */
 	if (xw_build_on_zeros(b) && b->geo.kind != XW_GEO_TAIL)
 		return 0;
-	if (blocks == b->geo.itable_blocks)
+	if (blocks == b->geo.itable_blocks ||
+	    (b->geo.kind != XW_GEO_TAIL && b->params->lazy_itable_init == 1))
 		return 0;
-	if (b->geo.kind == XW_GEO_TAIL)
-		return xw_out_zeros(b->place.out, (at.inode_table + blocks) * bs,
-				    (b->geo.itable_blocks - blocks) * bs);
-	return b->params->lazy_itable_init == 1
-		       ? 0
-		       : xw_out_zeros(b->place.out, (at.inode_table + blocks) * bs,
-				      (b->geo.itable_blocks - blocks) * bs);
+	return xw_out_zeros(b->place.out, (at.inode_table + blocks) * bs,
+			    (b->geo.itable_blocks - blocks) * bs);
 }

@@ -89,34 +89,47 @@ static int claim_runs(struct xw_builder *b, const struct xw_run *runs, size_t n)
 	return rc;
 }
 
-/* End of the last allocated block; `bits` and `fixed` are the bitmaps of allocator and geometry. */
+/* Read group g's bitmap of the allocator, without the blocks that are fixed in the geometry. */
+static int allocated_bits(struct xw_space *space, const struct xw_geo *geo, uint32_t g,
+			  uint8_t *bits, uint8_t *fixed)
+{
+	int rc = xw_space_group_bitmap(space, g, bits);
+
+	if (rc)
+		return rc;
+	xw_geo_group_bitmap(geo, g, fixed);
+	for (size_t i = 0; i < (geo->blocks_per_group >> geo->cluster_bits) / 8; i++)
+		bits[i] &= (uint8_t)~fixed[i];
+	return 0;
+}
+
+/* End of the last allocated block. */
 static int used_end(struct xw_builder *b, xw_blk *end)
 {
 	size_t bytes = b->geo.blocks_per_group / 8;
 	auto_free uint8_t *bits = malloc(2 * bytes);
-	uint8_t *fixed = bits + bytes;
-	int rc = 0;
 
 	*end = b->geo.first_data_block;
 	if (!bits)
 		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
-	for (uint32_t g = b->geo.groups; g-- > 0 && !rc && *end == b->geo.first_data_block;) {
+	for (uint32_t g = b->geo.groups; g-- > 0;) {
 		struct xw_group_place p;
+		int rc;
 
 		if (!xw_space_group_touched(b->place.space, g))
 			continue;
-		rc = xw_space_group_bitmap(b->place.space, g, bits);
+		rc = allocated_bits(b->place.space, &b->geo, g, bits, bits + bytes);
 		if (rc)
-			break;
+			return rc;
 		xw_geo_group(&b->geo, g, &p);
-		xw_geo_group_bitmap(&b->geo, g, fixed);
-		for (uint32_t i = p.blocks >> b->geo.cluster_bits;
-		     i-- > 0 && *end == b->geo.first_data_block;) {
-			if (bit(bits, i) && !bit(fixed, i))
-				*end = p.start + (((xw_blk)i + 1) << b->geo.cluster_bits);
+		for (uint32_t i = p.blocks >> b->geo.cluster_bits; i-- > 0;) {
+			if (!bit(bits, i))
+				continue;
+			*end = p.start + (((xw_blk)i + 1) << b->geo.cluster_bits);
+			return 0;
 		}
 	}
-	return rc;
+	return 0;
 }
 
 static int tail_request(struct xw_builder *b, struct xw_tail_req *req)
@@ -240,20 +253,16 @@ static int claim_allocated(struct xw_builder *b, const struct xw_geo *old, struc
 {
 	const size_t bytes = old->blocks_per_group / 8;
 	auto_free uint8_t *bits = malloc(2 * bytes);
-	uint8_t *fixed = bits + bytes;
 	uint32_t i, end;
 	int rc;
 
 	if (!bits)
 		return xw_fail_nomem(b->place.enc.diag, "group bitmaps");
-	xw_geo_group_bitmap(old, 0, fixed);
-	rc = xw_space_group_bitmap(from, 0, bits);
+	rc = allocated_bits(from, old, 0, bits, bits + bytes);
 	for (i = 0; i < old->blocks_per_group && !rc; i = end) {
-		const bool allocated = bit(bits, i) && !bit(fixed, i);
+		const bool allocated = bit(bits, i);
 
-		for (end = i + 1; end < old->blocks_per_group &&
-				  (bit(bits, end) && !bit(fixed, end)) == allocated;
-		     end++)
+		for (end = i + 1; end < old->blocks_per_group && bit(bits, end) == allocated; end++)
 			;
 		if (allocated)
 			rc = xw_space_claim(b->place.space, old->first_data_block + (xw_blk)i,
@@ -289,31 +298,41 @@ static int restart_space(struct xw_builder *b, const struct xw_geo *old)
 	return claim_allocated(b, old, from);
 }
 
+/* Move the allocator to b->geo, the final geometry. */
+static int convert_space(struct xw_builder *b, const struct xw_geo *old)
+{
+	int rc;
+
+	if (b->geo.blocks_per_group != old->blocks_per_group) {
+		rc = restart_space(b, old);
+	} else {
+		rc = xw_space_truncate(b->place.space, b->geo.blocks);
+		if (!rc)
+			rc = update_groups(b, old, b->geo.groups);
+	}
+	if (!rc)
+		rc = claim_runs(b, b->geo.journal_runs, b->geo.n_journal_runs);
+	return rc ? rc : claim_runs(b, b->geo.journal_map_runs, b->geo.n_journal_map_runs);
+}
+
 int xw_tail_plan(struct xw_builder *b)
 {
-	struct xw_geo old = b->geo, tail;
+	auto_end(xw_geo_free) struct xw_geo old = {0};
+	struct xw_geo tail;
 	int rc = plan_tail(b, &tail);
 
 	if (rc)
 		return rc;
 	if (!xw_geo_orphan_blocks(&tail, b->params))
 		xw_orphan_drop(b);
+	old = b->geo;
 	b->geo = tail;
-	if (b->geo.blocks_per_group != old.blocks_per_group)
-		rc = restart_space(b, &old);
-	else
-		rc = xw_space_truncate(b->place.space, b->geo.blocks);
-	if (!rc && b->geo.blocks_per_group == old.blocks_per_group)
-		rc = update_groups(b, &old, b->geo.groups);
-	if (!rc)
-		rc = claim_runs(b, b->geo.journal_runs, b->geo.n_journal_runs);
-	if (!rc)
-		rc = claim_runs(b, b->geo.journal_map_runs, b->geo.n_journal_map_runs);
+	rc = convert_space(b, &old);
 	if (rc && rc != XW_ERR_NOMEM)
 		xw_fail(b->place.enc.diag, XW_ERR_INTERNAL, "tail of the image overlaps its data");
-	xw_geo_free(&old);
-	if (!rc)
-		rc = journal_from_tail(b);
+	if (rc)
+		return rc;
+	rc = journal_from_tail(b);
 	if (!rc)
 		xw_plan_super(b->params, &b->geo, &b->place.enc.sb);
 	return rc;

@@ -11,18 +11,6 @@
 #include "disk/xattrblk.h"
 #include "import/fill.h"
 
-static bool starts_with(struct xw_slice s, const char *prefix)
-{
-	size_t n = strlen(prefix);
-
-	return s.len >= n && !memcmp(s.p, prefix, n);
-}
-
-static bool equals(struct xw_slice s, const char *text)
-{
-	return s.len == strlen(text) && starts_with(s, text);
-}
-
 /*
  * Linux allows user.* only on files and directories, no ACLs on symlinks, and default ACLs only on
  * directories.
@@ -30,32 +18,33 @@ static bool equals(struct xw_slice s, const char *text)
 static bool allowed(const struct xw_binode *n, struct xw_slice name)
 {
 	bool dir = xw_binode_is(n, XW_S_IFDIR);
+	struct xw_slice rest;
 
-	if (starts_with(name, "user."))
+	if (xw_slice_after(name, "user.", &rest))
 		return dir || xw_binode_is(n, XW_S_IFREG);
-	if (equals(name, "system.posix_acl_default"))
+	if (xw_slice_is(name, "system.posix_acl_default"))
 		return dir;
-	if (equals(name, "system.posix_acl_access"))
+	if (xw_slice_is(name, "system.posix_acl_access"))
 		return !xw_binode_is(n, XW_S_IFLNK);
 	return true;
 }
 
-static const char *source(const struct xw_fill *f)
-{
-	return f->source ? f->source : "attributes";
-}
-
-static void warn_dropped(struct xw_fill *f, const struct xw_entry *e, struct xw_slice name,
-			 const char *why)
-{
-	xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: attribute %.*s dropped: %s", source(f),
-	       (int)XW_MIN(e->path.len, 300), e->path.p, (int)XW_MIN(name.len, 255), name.p, why);
-}
-
 static int failed(struct xw_fill *f, const struct xw_entry *e, int rc, const struct xw_diag *why)
 {
-	return xw_fail(f->diag, rc, "%s: %.*s: %s", source(f), (int)XW_MIN(e->path.len, 300),
-		       e->path.p, why->code ? why->text : xw_err_text(rc));
+	return xw_fill_fail(f, e, rc, "%s", why->code ? why->text : xw_err_text(rc));
+}
+
+/* Is the attribute selected and allowed? If it is not allowed, warn. */
+static bool is_wanted(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
+		      struct xw_slice name)
+{
+	if (xw_select_xattr_excluded(f->select, name))
+		return false;
+	if (allowed(n, name))
+		return true;
+	xw_fill_warn(f, e, "attribute %.*s dropped: not allowed on this type of file",
+		     XW_SHOWN(name));
+	return false;
 }
 
 static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
@@ -64,15 +53,11 @@ static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_bino
 	struct xw_diag why = {0};
 	int rc;
 
-	if (xw_select_xattr_excluded(f->select, name))
+	if (!is_wanted(f, e, n, name))
 		return 0;
-	if (!allowed(n, name)) {
-		warn_dropped(f, e, name, "not allowed on this type of file");
-		return 0;
-	}
 	rc = xw_xattr_set_put(&f->set, name.p, name.len, value.p, value.len, &why);
 	if (rc == XW_ERR_UNSUPPORTED) {
-		warn_dropped(f, e, name, "not supported by ext4");
+		xw_fill_warn(f, e, "attribute %.*s dropped: not supported by ext4", XW_SHOWN(name));
 		return 0;
 	}
 	return rc ? failed(f, e, rc, &why) : 0;
@@ -81,25 +66,19 @@ static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_bino
 static int put_acl(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
 		   bool is_default, struct xw_slice text)
 {
-	struct xw_slice name;
 	struct xw_diag why = {0};
 	int rc;
 
-	if (!text.len)
+	if (!text.len || !is_wanted(f, e, n,
+				    xw_slice_of(is_default ? "system.posix_acl_default"
+							   : "system.posix_acl_access")))
 		return 0;
-	name.p = is_default ? "system.posix_acl_default" : "system.posix_acl_access";
-	name.len = strlen(name.p);
-	if (xw_select_xattr_excluded(f->select, name))
-		return 0;
-	if (!allowed(n, name)) {
-		warn_dropped(f, e, name, "not allowed on this type of file");
-		return 0;
-	}
 	rc = xw_xattr_set_put_acl_text(&f->set, is_default, text.p, text.len, &f->names, &why);
 	return rc ? failed(f, e, rc, &why) : 0;
 }
 
-static int gather(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n)
+/* Add the attributes of the entry, and -E root_selinux, to f->set. */
+static int add_attributes(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n)
 {
 	int rc = 0;
 
@@ -110,13 +89,10 @@ static int gather(struct xw_fill *f, const struct xw_entry *e, const struct xw_b
 		rc = put_acl(f, e, n, false, e->acl_access);
 	if (!rc)
 		rc = put_acl(f, e, n, true, e->acl_default);
-	if (!rc && n == f->tree->root && f->root_selinux) {
-		struct xw_slice name = {"security.selinux", 16};
-		struct xw_slice value = {f->root_selinux, strlen(f->root_selinux) + 1};
-
-		rc = put(f, e, n, name, value);
-	}
-	return rc;
+	if (rc || n != f->tree->root || !f->root_selinux)
+		return rc;
+	return put(f, e, n, xw_slice_of("security.selinux"),
+		   (struct xw_slice){f->root_selinux, strlen(f->root_selinux) + 1});
 }
 
 static bool opaque(const struct xw_binode *n)
@@ -127,7 +103,6 @@ static bool opaque(const struct xw_binode *n)
 /* Make f->set the attributes of n. */
 static int install(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
-	struct xw_slice name = {"trusted.overlay.opaque", 22}, value = {"y", 1};
 	struct xw_diag why = {0};
 	int rc;
 
@@ -135,14 +110,13 @@ static int install(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 		xw_share_put(f->share, n->xblock);
 	n->xblock = NULL;
 	n->xattrs = NULL;
-	rc = opaque(n) ? put(f, e, n, name, value) : 0;
+	rc = opaque(n) ? put(f, e, n, xw_slice_of("trusted.overlay.opaque"), xw_slice_of("y")) : 0;
 	if (rc || !f->set.a.n)
 		return rc;
 	if (!f->xattrs_allowed)
-		return xw_fail(f->diag, XW_ERR_UNSUPPORTED,
-			       "%s: %.*s: has extended attributes, but ext_attr is off; "
-			       "--xattrs-exclude='*' drops them",
-			       source(f), (int)XW_MIN(e->path.len, 300), e->path.p);
+		return xw_fill_fail(f, e, XW_ERR_UNSUPPORTED,
+				    "has extended attributes, but ext_attr is off; "
+				    "--xattrs-exclude='*' drops them");
 	rc = xw_xintern_get(f->intern, &f->set, &why, &n->xattrs);
 	if (rc)
 		return failed(f, e, rc, &why);
@@ -159,7 +133,7 @@ static bool in_image(const struct xw_fill *f, const struct xw_binode *n)
 }
 
 /* Load the current attributes of n into f->set, and into f->old those stored in the image. */
-static int have(struct xw_fill *f, const struct xw_binode *n, struct xw_diag *why)
+static int load(struct xw_fill *f, const struct xw_binode *n, struct xw_diag *why)
 {
 	int rc = 0;
 
@@ -195,7 +169,7 @@ static bool equal(const struct xw_xattr_set *x, const struct xw_xattr_set *y)
 }
 
 /* Store f->set as the attributes of n. An existing inode is modified only if they differ. */
-static int settle(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+static int store(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	if (in_image(f, n)) {
 		if (!opaque(n) && equal(&f->set, &f->old))
@@ -212,9 +186,9 @@ int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n)
 {
 	static const struct xw_entry none = {.path = {"whiteout", 8}};
 	struct xw_diag why = {0};
-	int rc = have(f, n, &why);
+	int rc = load(f, n, &why);
 
-	return rc ? failed(f, &none, rc, &why) : settle(f, &none, n);
+	return rc ? failed(f, &none, rc, &why) : store(f, &none, n);
 }
 
 int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
@@ -222,12 +196,12 @@ int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
 {
 	const struct xw_entry e = {.path = {path, strlen(path)}};
 	struct xw_diag why = {0};
-	int rc = have(f, n, &why);
+	int rc = load(f, n, &why);
 
 	if (rc)
 		return failed(f, &e, rc, &why);
 	rc = put(f, &e, n, name, value);
-	return rc ? rc : settle(f, &e, n);
+	return rc ? rc : store(f, &e, n);
 }
 
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
@@ -239,7 +213,7 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 
 	if (!any && !n->xattrs && !in_image(f, n))
 		return 0;
-	rc = have(f, n, &why);
+	rc = load(f, n, &why);
 	if (rc)
 		return failed(f, e, rc, &why);
 	/*
@@ -250,8 +224,8 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 		xw_xattr_set_clear(&f->set);
 	xw_xattr_set_remove(&f->set, XW_XI_ACL_ACCESS, "", 0);
 	xw_xattr_set_remove(&f->set, XW_XI_ACL_DEFAULT, "", 0);
-	rc = gather(f, e, n);
-	return rc ? rc : settle(f, e, n);
+	rc = add_attributes(f, e, n);
+	return rc ? rc : store(f, e, n);
 }
 
 /* Apply -E root_selinux before the sources, which need not have an entry for the root. */

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/err.h"
 
 #define DRAIN_BYTES ((size_t)256 << 10)
@@ -29,7 +29,7 @@ int xw_verify_begin(struct xw_verify *v, const struct xw_digest *want)
 {
 	*v = (struct xw_verify){.want = *want};
 	if (!xw_digest_is_set(want)) {
-		v->state = XW_VERIFY_RIGHT;
+		v->state = XW_VERIFY_MATCH;
 		return 0;
 	}
 	v->hasher = xw_hasher_new(want);
@@ -48,36 +48,36 @@ static void verify_add(struct xw_verify *v, const void *buf, size_t len)
 		xw_hasher_add(v->hasher, buf, len);
 }
 
-bool xw_verify_end(struct xw_verify *v, char *err, size_t room)
+bool xw_verify_end(struct xw_verify *v, char *why, size_t room)
 {
 	if (v->state == XW_VERIFY_READING) {
 		xw_hasher_end(v->hasher, &v->is);
-		v->state = xw_digest_same(&v->is, &v->want) ? XW_VERIFY_RIGHT : XW_VERIFY_WRONG;
+		v->state = xw_digest_same(&v->is, &v->want) ? XW_VERIFY_MATCH : XW_VERIFY_MISMATCH;
 	}
-	if (v->state == XW_VERIFY_WRONG)
-		snprintf(err, room, "damaged: its digest is %s, not %s", v->is.text, v->want.text);
-	return v->state == XW_VERIFY_RIGHT;
+	if (v->state == XW_VERIFY_MISMATCH)
+		snprintf(why, room, "damaged: its digest is %s, not %s", v->is.text, v->want.text);
+	return v->state == XW_VERIFY_MATCH;
 }
 
 /* ---- blobs ---- */
 
-static ssize_t blob_read(struct xw_blob_read *r, void *buf, size_t len, char *err, size_t room)
+static ssize_t blob_read(struct xw_blob_read *r, void *buf, size_t len, char *why, size_t room)
 {
 	ssize_t n;
 
 	len = (size_t)XW_MIN(len, r->blob.size - r->at);
 	if (!len)
-		return xw_verify_end(&r->verify, err, room) ? 0 : XW_ERR_INPUT;
+		return xw_verify_end(&r->verify, why, room) ? 0 : XW_ERR_INPUT;
 	do
 		n = pread(r->blob.fd, buf, len, (off_t)(r->blob.off + r->at));
 	while (n < 0 && errno == EINTR);
 	if (n < 0) {
-		snprintf(err, room, "read error at byte %llu: %s", (unsigned long long)r->at,
+		snprintf(why, room, "read error at byte %llu: %s", (unsigned long long)r->at,
 			 strerror(errno));
 		return XW_ERR_IO;
 	}
 	if (!n) {
-		snprintf(err, room, "truncated at byte %llu while it was read",
+		snprintf(why, room, "truncated at byte %llu while it was read",
 			 (unsigned long long)r->at);
 		return XW_ERR_IO;
 	}
@@ -86,64 +86,52 @@ static ssize_t blob_read(struct xw_blob_read *r, void *buf, size_t len, char *er
 	return n;
 }
 
-int xw_blob_finish(struct xw_blob_read *r, struct xw_feed_tick tick, char *err, size_t room)
+int xw_blob_finish(struct xw_blob_read *r, struct xw_feed_tick tick, char *why, size_t room)
 {
-	unsigned char *buf;
-	ssize_t n = 1;
+	auto_free unsigned char *buf = NULL;
+	ssize_t n;
 
-	if (r->verify.state == XW_VERIFY_RIGHT)
+	if (r->verify.state == XW_VERIFY_MATCH)
 		return 0;
 	buf = malloc(DRAIN_BYTES);
 	if (!buf) {
-		snprintf(err, room, "out of memory");
+		snprintf(why, room, "out of memory");
 		return XW_ERR_NOMEM;
 	}
-	while (n > 0) {
-		n = tick.fn ? tick.fn(tick.arg) : 0;
+	do {
+		n = xw_feed_call_tick(&tick);
 		if (!n)
-			n = blob_read(r, buf, DRAIN_BYTES, err, room);
-	}
-	free(buf);
+			n = blob_read(r, buf, DRAIN_BYTES, why, room);
+	} while (n > 0);
 	return (int)n;
 }
 
 struct blob_feed {
 	struct xw_feed f;
 	struct xw_blob_read *r;
-	struct xw_feed_tick tick;
-	atomic_uint_least64_t count;
 };
 
 static ssize_t blob_feed_read(struct xw_feed *f, void *buf, size_t len)
 {
 	struct blob_feed *b = (struct blob_feed *)f;
-	ssize_t n = b->tick.fn ? b->tick.fn(b->tick.arg) : 0;
+	ssize_t n = xw_feed_call_tick(f->tick);
 
 	if (n)
 		return n;
 	n = blob_read(b->r, buf, len, f->err, sizeof(f->err));
 	if (n > 0)
-		atomic_fetch_add_explicit(&b->count, (uint64_t)n, memory_order_relaxed);
+		xw_feed_count(f, (size_t)n);
 	return n;
-}
-
-static void blob_feed_close(struct xw_feed *f)
-{
-	free(f);
 }
 
 struct xw_feed *xw_feed_blob(struct xw_blob_read *r, struct xw_feed_tick tick)
 {
-	static const struct xw_feed_ops ops = {.read = blob_feed_read, .close = blob_feed_close};
+	static const struct xw_feed_ops ops = {.read = blob_feed_read, .close = xw_feed_free};
 	struct blob_feed *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
-	b->f.ops = &ops;
-	b->f.raw = &b->count;
-	b->f.tick = &b->tick;
-	b->f.wake = -1; /* regular files do not block */
-	b->tick = tick;
+	xw_feed_init(&b->f, &ops, tick);
 	b->r = r;
 	(void)posix_fadvise(r->blob.fd, (off_t)r->blob.off, (off_t)r->blob.size,
 			    POSIX_FADV_SEQUENTIAL);
@@ -166,7 +154,7 @@ static ssize_t verified_read(struct xw_feed *f, void *buf, size_t len)
 	if (n > 0)
 		verify_add(t->v, buf, (size_t)n);
 	if (n < 0)
-		memcpy(f->err, t->lower->err, sizeof(f->err));
+		return xw_feed_fail_lower(f, t->lower, n);
 	if (n || !len)
 		return n;
 	f->behind = t->lower->behind;
@@ -188,10 +176,7 @@ struct xw_feed *xw_feed_verified(struct xw_feed *lower, struct xw_verify *v)
 
 	if (!t)
 		return NULL;
-	t->f.ops = &ops;
-	t->f.raw = lower->raw;
-	t->f.tick = lower->tick;
-	t->f.wake = lower->wake;
+	xw_feed_init_above(&t->f, &ops, lower);
 	t->lower = lower;
 	t->v = v;
 	return &t->f;

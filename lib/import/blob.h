@@ -19,8 +19,8 @@ void xw_blob_close(struct xw_blob *b);
 
 enum xw_verify_state {
 	XW_VERIFY_READING,
-	XW_VERIFY_RIGHT, /* also if no digest is expected */
-	XW_VERIFY_WRONG, /* mismatch: `is` contains the actual digest */
+	XW_VERIFY_MATCH, /* also if no digest is expected */
+	XW_VERIFY_MISMATCH, /* mismatch: `is` contains the actual digest */
 };
 
 /* Verification of a digest. */
@@ -32,8 +32,8 @@ struct xw_verify {
 /* 0 or XW_ERR_NOMEM. */
 int xw_verify_begin(struct xw_verify *v, const struct xw_digest *want);
 void xw_verify_free(struct xw_verify *v);
-/* Compare the digests after all data: false on a mismatch, with the reason in err. Repeatable. */
-bool xw_verify_end(struct xw_verify *v, char *err, size_t room);
+/* Compare the digests after all data: false on a mismatch, with the reason in why. Repeatable. */
+bool xw_verify_end(struct xw_verify *v, char *why, size_t room);
 
 /* A blob being read. The structure must outlive its feed. */
 struct xw_blob_read {
@@ -45,9 +45,9 @@ struct xw_blob_read {
 struct xw_feed *xw_feed_blob(struct xw_blob_read *r, struct xw_feed_tick tick);
 /*
  * Read the rest of the blob after its feed was closed, and verify the digest. Returns 0, the code
- * of a tick, or XW_ERR_IO or XW_ERR_INPUT with the reason in err.
+ * of a tick, or XW_ERR_IO or XW_ERR_INPUT with the reason in why.
  */
-int xw_blob_finish(struct xw_blob_read *r, struct xw_feed_tick tick, char *err, size_t room);
+int xw_blob_finish(struct xw_blob_read *r, struct xw_feed_tick tick, char *why, size_t room);
 /*
  * Returns a feed that reads `lower` and verifies its data. Owns lower unless NULL is returned (out
  * of memory).

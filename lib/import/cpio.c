@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "disk/inode.h"
 
 #define LOOK 512u
 #define CHUNK ((size_t)64 << 10)
-#define BEHIND_MAX ((uint64_t)16 << 20)
 
 struct cpio {
 	struct xw_source src;
@@ -33,29 +33,22 @@ struct cpio {
 	unsigned char *buf; /* CHUNK bytes */
 };
 
-static unsigned peek_le16(const unsigned char *p)
+static unsigned peek(const unsigned char *p, bool little)
 {
-	return p[0] | p[1] << 8;
+	return little ? peek16(p) : (unsigned)(p[0] << 8 | p[1]);
 }
 
-static unsigned peek_be16(const unsigned char *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-/*
- * The magic of the binary format has only two bytes: mode and name length must be plausible, too.
- */
+/* The magic of the binary format has only two bytes: mode and name length must be plausible, too. */
 static bool is_binary(const unsigned char *p, size_t len)
 {
 	enum { MODE = 6, NAME_SIZE = 20, HEADER = 26, NAME_MAX_SIZE = 4097 };
-	unsigned (*const peek)(const unsigned char *) = *p == 0xc7 ? peek_le16 : peek_be16;
+	const bool little = *p == 0xc7;
 	unsigned type, size;
 
-	if (len < HEADER || peek(p) != 070707)
+	if (len < HEADER || peek(p, little) != 070707)
 		return false;
-	type = peek(p + MODE) & XW_S_IFMT;
-	size = peek(p + NAME_SIZE);
+	type = peek(p + MODE, little) & XW_S_IFMT;
+	size = peek(p + NAME_SIZE, little);
 	return size && size <= NAME_MAX_SIZE &&
 	       (!type || type == XW_S_IFREG || type == XW_S_IFDIR || type == XW_S_IFLNK ||
 		type == XW_S_IFCHR || type == XW_S_IFBLK || type == XW_S_IFIFO ||
@@ -80,7 +73,7 @@ static int skip_zeros(struct cpio *c)
 {
 	uint64_t skipped = 0;
 
-	while (c->depth || skipped < BEHIND_MAX) {
+	while (c->depth || skipped < XW_FEED_BEHIND_MAX) {
 		ssize_t n = xw_feed_peek(c->feed, CHUNK);
 		size_t zeros = 0;
 
@@ -105,7 +98,7 @@ static int skip_zeros(struct cpio *c)
 static int finish(struct cpio *c)
 {
 	c->done = true;
-	for (uint64_t n = 0; c->drain && (c->depth || n < BEHIND_MAX);) {
+	for (uint64_t n = 0; c->drain && (c->depth || n < XW_FEED_BEHIND_MAX);) {
 		const ssize_t got = xw_feed_read(c->feed, c->buf, CHUNK);
 
 		if (got <= 0)
@@ -122,11 +115,11 @@ static int finish(struct cpio *c)
 static int enter(struct cpio *c)
 {
 	struct xw_feed *inner;
-	const int r = c->depth < XW_CPIO_DEPTH_MAX ? xw_feed_decompress(c->feed, &inner) : 0;
+	const int rc = c->depth < XW_CPIO_DEPTH_MAX ? xw_feed_decompress(c->feed, &inner) : 0;
 
-	if (r < 0)
-		return fail_feed(c, r);
-	if (!r) {
+	if (rc < 0)
+		return fail_feed(c, rc);
+	if (!rc) {
 		xw_log(c->src.diag, XW_LOG_WARN,
 		       "%s: trailing data after the %s is ignored: not a cpio archive", c->src.name,
 		       c->left ? "compressed stream" : "archive");
@@ -169,37 +162,30 @@ static int open_part(struct cpio *c)
 static int next_part(struct cpio *c)
 {
 	for (;;) {
-		int r = skip_zeros(c);
+		int rc = skip_zeros(c);
 		ssize_t have;
 
-		if (!r && c->depth)
-			r = leave(c);
-		else if (!r)
+		if (rc < 0)
+			return rc;
+		if (!rc && !c->depth)
 			return finish(c);
-		if (r < 0)
-			return r;
-		if (!r)
+		if (!rc) {
+			rc = leave(c);
+			if (rc)
+				return rc;
 			continue;
+		}
 		have = xw_feed_peek(c->feed, LOOK);
 		if (have < 0)
 			return fail_feed(c, (int)have);
 		if (xw_cpio_begins(xw_feed_head(c->feed), (size_t)have)) {
-			r = open_part(c);
-			return r ? r : 1;
+			rc = open_part(c);
+			return rc ? rc : 1;
 		}
-		r = enter(c);
-		if (r <= 0)
-			return r ? r : finish(c);
+		rc = enter(c);
+		if (rc <= 0)
+			return rc ? rc : finish(c);
 	}
-}
-
-/* Record the failure of xw_la_release(), which closed the feed. */
-static int lost_feed(struct cpio *c)
-{
-	const int code = c->src.diag ? c->src.diag->code : 0;
-
-	c->raw = NULL;
-	return c->failed = code ? code : XW_ERR_INTERNAL;
 }
 
 static int cpio_next(struct xw_source *s, const struct xw_entry **e)
@@ -207,21 +193,25 @@ static int cpio_next(struct xw_source *s, const struct xw_entry **e)
 	struct cpio *c = (struct cpio *)s;
 
 	while (!c->failed && !c->done) {
-		int r = c->part ? xw_source_next(c->part, e) : 0;
+		int rc = c->part ? xw_source_next(c->part, e) : 0;
 
-		if (r < 0)
-			c->failed = r;
-		if (r)
-			return r;
+		if (rc < 0)
+			c->failed = rc;
+		if (rc)
+			return rc;
 		if (c->part) {
 			c->feed = xw_la_release(c->part);
 			c->part = NULL;
-			if (!c->feed)
-				return lost_feed(c);
+			if (!c->feed) {
+				c->raw = NULL;
+				c->failed =
+					s->diag && s->diag->code ? s->diag->code : XW_ERR_INTERNAL;
+				return c->failed;
+			}
 		}
-		r = next_part(c);
-		if (r < 0)
-			return r;
+		rc = next_part(c);
+		if (rc < 0)
+			return rc;
 	}
 	return c->failed;
 }

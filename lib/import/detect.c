@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "import/cpio.h"
 #include "import/dir.h"
 #include "import/foreign.h"
@@ -38,26 +39,17 @@ struct opening {
 	const struct xw_oci_spec *spec; /* the user specified a container image */
 };
 
-static bool begins_empty(const unsigned char *p, size_t len)
-{
-	return len >= XW_TAR_BLOCK && xw_tar_is_zero(p);
-}
-
-/*
- * Let libarchive read a regular file, in which it can seek. Owns f, whose descriptor belongs to op.
- */
-static int open_file(struct opening *op, struct xw_feed *f, struct xw_source **out)
+/* Let libarchive read a regular file, in which it can seek. */
+static int open_file(struct opening *op, struct xw_source **out)
 {
 	struct xw_la_params p = {.name = op->name, .diag = op->diag, .total = op->total};
-	int fd = fcntl(op->fd, F_DUPFD_CLOEXEC, 0);
-	int err = fd >= 0 && lseek(fd, op->start, SEEK_SET) >= 0 ? 0 : errno;
+	auto_fd int fd = -1;
+	const int copy = fcntl(op->fd, F_DUPFD_CLOEXEC, 0);
 
-	xw_feed_close(f);
-	if (!err)
-		return xw_la_open_file(fd, &p, out);
-	if (fd >= 0)
-		close(fd);
-	return xw_fail_errno(op->diag, XW_ERR_IO, err, "%s: cannot reopen", op->name);
+	if (copy >= 0 && lseek(copy, op->start, SEEK_SET) >= 0)
+		return xw_la_open_file(copy, &p, out);
+	fd = copy;
+	return xw_fail_errno(op->diag, XW_ERR_IO, errno, "%s: cannot reopen", op->name);
 }
 
 /* Refuse a filesystem image, even if an archive format matches its first bytes. */
@@ -98,9 +90,11 @@ static int try_image(struct opening *op, struct xw_feed **f, unsigned depth, boo
 			: 0;
 }
 
-/* Choose a reader for data that is not (or no longer) compressed. Owns f. */
-static int open_plain(struct opening *op, struct xw_feed *f, unsigned depth, struct xw_source **out)
+/* Choose a reader for data that is not (or no longer) compressed. Owns feed. */
+static int open_plain(struct opening *op, struct xw_feed *feed, unsigned depth,
+		      struct xw_source **out)
 {
+	auto_feed struct xw_feed *f = feed;
 	const bool compressed = depth != 0;
 	/* the data of a device may be endless */
 	bool drain = compressed || S_ISFIFO(op->st.st_mode) || S_ISSOCK(op->st.st_mode);
@@ -119,73 +113,57 @@ static int open_plain(struct opening *op, struct xw_feed *f, unsigned depth, str
 	bool tar;
 	int rc;
 
-	if (have <= 0) {
-		int err = have < 0 ? xw_fail(op->diag, (int)have, "%s: %s", op->name, f->err)
-				   : xw_fail(op->diag, XW_ERR_INPUT, "%s: empty, not an archive",
-					     op->name);
-
-		xw_feed_close(f);
-		return err;
-	}
+	if (have < 0)
+		return xw_fail(op->diag, (int)have, "%s: %s", op->name, f->err);
+	if (!have)
+		return xw_fail(op->diag, XW_ERR_INPUT, "%s: empty, not an archive", op->name);
 	tar = xw_tar_begins(xw_feed_head(f), (size_t)have);
 	rc = try_image(op, &f, depth, tar, out);
-	if (rc) {
-		xw_feed_close(f);
+	if (rc)
 		return rc > 0 ? 0 : rc;
-	}
 	have = xw_feed_peek(f, LOOK);
-	rc = !tar || begins_empty(xw_feed_head(f), (size_t)have) ? refuse_foreign(op, f) : 0;
-	if (rc) {
-		xw_feed_close(f);
-		return rc;
+	if (!tar || (have >= XW_TAR_BLOCK && xw_tar_is_zero(xw_feed_head(f)))) {
+		rc = refuse_foreign(op, f);
+		if (rc)
+			return rc;
 	}
 	tar = tar && !op->o->by_libarchive;
 	if (!tar && xw_cpio_begins(xw_feed_head(f), (size_t)have))
-		return xw_cpio_open(f, &lp, depth, op->o->threaded, out);
+		return xw_cpio_open(steal(f), &lp, depth, op->o->threaded, out);
 	f->leaves_rest = false;
 	if (!tar && !compressed && S_ISREG(op->st.st_mode))
-		return open_file(op, f, out);
-	in = xw_input_new(f, op->o->threaded);
+		return open_file(op, out);
+	in = xw_input_new(steal(f), op->o->threaded);
 	if (!in)
 		return xw_fail_nomem(op->diag, "read buffers");
 	return tar ? xw_tar_open(in, &tp, out) : xw_la_open(in, &lp, out);
 }
 
-/*
- * Decompress *f until it starts like tar or cpio, or is not compressed. *depth: number of
- * decompressors. After a failure *f is closed.
- */
-static int decompress(struct opening *op, struct xw_feed **f, unsigned *depth)
-{
-	struct xw_feed *inner;
-	int r = 1;
-
-	for (*depth = 0; r == 1 && *depth < XW_CPIO_DEPTH_MAX; *depth += r == 1) {
-		const ssize_t have = xw_feed_peek(*f, LOOK);
-
-		if (have <= 0 || xw_tar_begins(xw_feed_head(*f), (size_t)have) ||
-		    xw_cpio_begins(xw_feed_head(*f), (size_t)have))
-			return 0; /* the next peek reports a failure */
-		r = xw_feed_decompress(*f, &inner);
-		if (r == 1) {
-			inner->leaves_rest = true;
-			*f = inner;
-		}
-	}
-	if (r >= 0)
-		return 0;
-	xw_fail(op->diag, r, "%s: %s", op->name, (*f)->err);
-	xw_feed_close(*f);
-	return r;
-}
-
-/* Detect compression and format. Owns f. */
+/* Decompress and detect the format. Owns f. */
 static int open_feed(struct opening *op, struct xw_feed *f, struct xw_source **out)
 {
 	unsigned depth;
-	const int rc = decompress(op, &f, &depth);
 
-	return rc ? rc : open_plain(op, f, depth, out);
+	for (depth = 0; depth < XW_CPIO_DEPTH_MAX; depth++) {
+		const ssize_t have = xw_feed_peek(f, LOOK);
+		struct xw_feed *inner;
+		int rc;
+
+		if (have <= 0 || xw_tar_begins(xw_feed_head(f), (size_t)have) ||
+		    xw_cpio_begins(xw_feed_head(f), (size_t)have))
+			break; /* open_plain() reports a failure */
+		rc = xw_feed_decompress(f, &inner);
+		if (rc < 0) {
+			xw_fail(op->diag, rc, "%s: %s", op->name, f->err);
+			xw_feed_close(f);
+			return rc;
+		}
+		if (!rc)
+			break;
+		inner->leaves_rest = true;
+		f = inner;
+	}
+	return open_plain(op, f, depth, out);
 }
 
 /* Open op->fd, which is owned if op->own. */
@@ -250,11 +228,11 @@ static int open_path(const char *path, const struct xw_oci_spec *spec,
 	if (op.fd < 0)
 		return xw_source_fail_open(op.name, diag);
 	if (fstat(op.fd, &op.st) < 0) {
-		int err = errno;
+		const int rc = xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot stat", op.name);
 
 		if (op.own)
 			close(op.fd);
-		return xw_fail_errno(diag, XW_ERR_IO, err, "%s: cannot stat", op.name);
+		return rc;
 	}
 	if (S_ISDIR(op.st.st_mode) && is_stdin)
 		return xw_fail(diag, XW_ERR_INPUT, "%s: a directory, not an archive", op.name);
@@ -270,9 +248,9 @@ static int open_path(const char *path, const struct xw_oci_spec *spec,
 char *xw_source_file(const char *path, bool no_oci)
 {
 	struct xw_oci_spec spec;
-	const int r = no_oci ? 0 : xw_oci_spec_parse(path, &spec);
+	const int rc = no_oci ? 0 : xw_oci_spec_parse(path, &spec);
 
-	return r < 0 ? NULL : r ? spec.path : strdup(path);
+	return rc < 0 ? NULL : rc ? spec.path : strdup(path);
 }
 
 int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,

@@ -99,7 +99,7 @@ static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, 
 	return 0;
 }
 
-static int take(void *arg, struct xw_line *l)
+static int add_row(void *arg, struct xw_line *l)
 {
 	struct devtable *d = arg;
 	char *words[FIELDS];
@@ -199,7 +199,7 @@ int xw_devtable_open(const char *file, const struct xw_acl_names *names, struct 
 		return xw_fail_nomem(diag, "--device-table");
 	d->src = (struct xw_source){.ops = &ops, .diag = diag, .name = strdup(file)};
 	d->names = names;
-	rc = d->src.name ? xw_lines_read("--device-table", file, diag, take, d)
+	rc = d->src.name ? xw_lines_read("--device-table", file, diag, add_row, d)
 			 : xw_fail_nomem(diag, "--device-table");
 	if (rc) {
 		devtable_close(&d->src);

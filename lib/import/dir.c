@@ -88,11 +88,8 @@ static int dir_fail(struct dir *d, int err, const char *what)
 	const char *cut = p.len < d->path.n ? "..." : "";
 
 	d->failed = err == ENOMEM ? XW_ERR_NOMEM : XW_ERR_IO;
-	if (err)
-		return xw_fail_errno(d->src.diag, d->failed, err, "%s/%s%.*s: %s", d->src.name, cut,
-				     (int)p.len, p.p, what);
-	return xw_fail(d->src.diag, d->failed, "%s/%s%.*s: %s", d->src.name, cut, (int)p.len, p.p,
-		       what);
+	return xw_fail(d->src.diag, d->failed, "%s/%s%.*s: %s%s%s", d->src.name, cut, (int)p.len,
+		       p.p, what, err ? ": " : "", err ? strerror(err) : "");
 }
 
 static void dir_warn(struct dir *d, const char *what)
@@ -225,7 +222,7 @@ static void set_stat(struct dir *d, const struct stat *st, enum xw_etype type)
 	d->e.ctime = (struct xw_time){st->st_ctim.tv_sec, (uint32_t)st->st_ctim.tv_nsec};
 	d->e.has_ctime = true;
 	d->e.size = type == XW_ET_REG ? (uint64_t)st->st_size : 0;
-	if (type == XW_ET_CHR || type == XW_ET_BLK) {
+	if (xw_entry_is_device(&d->e)) {
 		d->e.dev_major = major(st->st_rdev);
 		d->e.dev_minor = minor(st->st_rdev);
 	}
@@ -329,23 +326,25 @@ static int visit_file(struct dir *d, int at, const char *name)
 static int visit_dir(struct dir *d, int fd)
 {
 	struct stat st;
-	int err = fstat(fd, &st) < 0 ? errno : 0;
+	bool is_mount;
 
-	if (!err) {
-		set_stat(d, &st, XW_ET_DIR);
-		set_chattr(d, fd);
-		if (!d->levels.n)
-			d->root_dev = st.st_dev;
-		if (!set_xattrs(d, fd, NULL) && !(d->one_file_system && st.st_dev != d->root_dev))
-			return push_level(d, fd, &st) ? d->failed : 1;
+	if (fstat(fd, &st) < 0) {
+		dir_fail(d, errno, "cannot stat");
+		close(fd);
+		return d->failed;
 	}
+	set_stat(d, &st, XW_ET_DIR);
+	set_chattr(d, fd);
+	if (!d->levels.n)
+		d->root_dev = st.st_dev;
+	is_mount = d->one_file_system && st.st_dev != d->root_dev;
+	if (!set_xattrs(d, fd, NULL) && !is_mount)
+		return push_level(d, fd, &st) ? d->failed : 1;
 	close(fd);
-	if (err)
-		return dir_fail(d, err, "cannot stat");
 	return d->failed ? d->failed : 1;
 }
 
-static int visit_link(struct dir *d, int at, const char *name, const struct stat *st)
+static int read_link(struct dir *d, int at, const char *name, const struct stat *st)
 {
 	size_t room = (size_t)st->st_size + 1;
 
@@ -359,7 +358,7 @@ static int visit_link(struct dir *d, int at, const char *name, const struct stat
 			return dir_fail(d, n ? errno : EINVAL, "cannot read the symlink");
 		if ((size_t)n < d->link.cap) {
 			d->e.link = (struct xw_slice){d->link.v, (size_t)n};
-			return 1;
+			return 0;
 		}
 	}
 }
@@ -394,7 +393,7 @@ static int visit(struct dir *d, const char *name)
 	const struct level *l = &d->levels.v[d->levels.n - 1];
 	enum xw_etype type = XW_ET_SOCK;
 	struct stat st;
-	int at = l->fd, r = 1;
+	int at = l->fd, rc;
 
 	memset(&d->e, 0, sizeof(d->e));
 	if (set_path(d, l->path_len, name))
@@ -417,21 +416,21 @@ static int visit(struct dir *d, const char *name)
 	if (d->one_file_system && st.st_dev != d->root_dev)
 		return 0;
 	if (st.st_nlink > 1) {
-		r = xw_dir_links_add(d->links, st.st_dev, st.st_ino,
-				     (struct xw_slice){d->path.v, d->path.n}, &d->e.link);
-		if (r < 0)
+		rc = xw_dir_links_add(d->links, st.st_dev, st.st_ino,
+				      (struct xw_slice){d->path.v, d->path.n}, &d->e.link);
+		if (rc < 0)
 			return dir_fail(d, ENOMEM, "table of hard links");
-		if (r) {
+		if (rc) {
 			set_stat(d, &st, XW_ET_HARDLINK);
 			return 1;
 		}
-		r = 1;
 	}
 	if (S_ISREG(st.st_mode))
 		return visit_file(d, at, name);
 	if (S_ISLNK(st.st_mode)) {
 		type = XW_ET_LNK;
-		r = visit_link(d, at, name, &st);
+		if (read_link(d, at, name, &st))
+			return d->failed;
 	} else if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
 		type = S_ISCHR(st.st_mode) ? XW_ET_CHR : XW_ET_BLK;
 	} else if (S_ISFIFO(st.st_mode)) {
@@ -440,33 +439,37 @@ static int visit(struct dir *d, const char *name)
 		return dir_fail(d, 0, "unknown file type");
 	}
 	set_stat(d, &st, type);
-	return r == 1 && set_xattrs(d, at, name) ? d->failed : r;
+	return set_xattrs(d, at, name) ? d->failed : 1;
 }
 
 static int dir_next(struct xw_source *s, const struct xw_entry **e)
 {
 	struct dir *d = (struct dir *)s;
-	int r = d->failed;
+	const int root = d->root;
+	int rc = 0;
 
 	if (d->file >= 0)
 		close(d->file);
 	d->file = -1;
-	if (d->root >= 0 && !r) {
-		int fd = d->root;
-
+	if (d->failed)
+		return d->failed;
+	if (root >= 0) {
 		d->root = -1;
-		r = set_path(d, 0, ".");
-		if (!r)
-			r = visit_dir(d, fd);
+		rc = set_path(d, 0, ".");
+		if (rc) {
+			close(root);
+			return rc;
+		}
+		rc = visit_dir(d, root);
 	}
-	while (!r && d->levels.n) {
+	while (!rc && d->levels.n) {
 		struct level *l = &d->levels.v[d->levels.n - 1];
 
-		r = l->next < l->names.n ? visit(d, l->names.v[l->next++]) : pop_level(d);
+		rc = l->next < l->names.n ? visit(d, l->names.v[l->next++]) : pop_level(d);
 	}
-	if (r == 1)
+	if (rc == 1)
 		*e = &d->e;
-	return r;
+	return rc;
 }
 
 /* After the payload: does the file still have the size of its entry? */

@@ -23,11 +23,6 @@ static ssize_t list(int fd, const char *path, char *buf, size_t cap)
 	return path ? llistxattr(path, buf, cap) : flistxattr(fd, buf, cap);
 }
 
-static ssize_t get(int fd, const char *path, const char *name, char *buf, size_t cap)
-{
-	return path ? lgetxattr(path, name, buf, cap) : fgetxattr(fd, name, buf, cap);
-}
-
 static bool kept(const char *name)
 {
 	return !strncmp(name, "user.", 5) || !strncmp(name, "trusted.", 8) ||
@@ -46,21 +41,16 @@ static int list_all(struct xw_dir_xattrs *x, int fd, const char *path, size_t *l
 	ssize_t n = list(fd, path, x->names, x->names_cap);
 
 	while (n < 0 && errno == ERANGE) {
-		int err = grow(&x->names, &x->names_cap, x->names_cap * 2 + 256);
-
-		if (err)
-			return err;
+		if (grow(&x->names, &x->names_cap, x->names_cap * 2 + 256))
+			return ENOMEM;
 		n = list(fd, path, x->names, x->names_cap);
 	}
 	if (n < 0 && errno != ENOTSUP)
 		return errno;
 	*len = n < 0 ? 0 : (size_t)n;
 	/* with a buffer of size 0 the call returns the size instead of ERANGE */
-	if (*len > x->names_cap) {
-		int err = grow(&x->names, &x->names_cap, *len);
-
-		return err ? err : list_all(x, fd, path, len);
-	}
+	if (*len > x->names_cap)
+		return grow(&x->names, &x->names_cap, *len) ? ENOMEM : list_all(x, fd, path, len);
 	return 0;
 }
 
@@ -72,7 +62,8 @@ static int get_one(struct xw_dir_xattrs *x, int fd, const char *path, const char
 
 	if (grow(&x->values, &x->values_cap, x->values_len + VALUE_MAX))
 		return ENOMEM;
-	n = get(fd, path, name, x->values + x->values_len, VALUE_MAX);
+	n = path ? lgetxattr(path, name, x->values + x->values_len, VALUE_MAX)
+		 : fgetxattr(fd, name, x->values + x->values_len, VALUE_MAX);
 	if (n < 0)
 		/* removed in the meantime, or not supported */
 		return errno == ENODATA || errno == ENOTSUP ? 0 : errno;

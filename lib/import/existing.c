@@ -28,8 +28,7 @@ int xw_fill_exists(struct xw_fill *f, const struct xw_blink *l)
 	      (path.len == l->len || path.p[path.len - l->len - 1] == '/');
 	xw_diag_clear(f->diag);
 	return xw_fail(f->diag, XW_ERR_EXISTS, "%s: %.*s: %.*s%sexists in the image", f->source,
-		       (int)XW_MIN(path.len, 300), path.p, own ? 0 : l->len, l->name,
-		       own ? "" : " ");
+		       XW_SHOWN(path), own ? 0 : l->len, l->name, own ? "" : " ");
 }
 
 int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l)

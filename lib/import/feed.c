@@ -23,6 +23,34 @@
 /* Requested pipe size: fewer switches between writer and reader. Failure to set it is ignored. */
 #define PIPE_BYTES (1 << 20)
 
+void xw_feed_init(struct xw_feed *f, const struct xw_feed_ops *ops, struct xw_feed_tick tick)
+{
+	f->ops = ops;
+	f->own_tick = tick;
+	f->tick = &f->own_tick;
+	f->raw = &f->count;
+	f->wake = -1;
+}
+
+void xw_feed_init_above(struct xw_feed *f, const struct xw_feed_ops *ops, struct xw_feed *lower)
+{
+	f->ops = ops;
+	f->tick = lower->tick;
+	f->raw = lower->raw;
+	f->wake = lower->wake;
+}
+
+ssize_t xw_feed_fail_lower(struct xw_feed *f, const struct xw_feed *lower, ssize_t rc)
+{
+	memcpy(f->err, lower->err, sizeof(f->err));
+	return rc;
+}
+
+void xw_feed_free(struct xw_feed *f)
+{
+	free(f);
+}
+
 ssize_t xw_feed_read(struct xw_feed *f, void *buf, size_t len)
 {
 	size_t have = f->head_len - f->head_pos;
@@ -106,8 +134,6 @@ struct fd_feed {
 	struct xw_feed f;
 	int fd;
 	bool own, waits; /* waits: read() may block indefinitely */
-	struct xw_feed_tick tick;
-	atomic_uint_least64_t count;
 };
 
 /* Wait until fd is readable: 0, XW_ERR_IO after xw_feed_cancel(), or the code of a tick. */
@@ -116,10 +142,10 @@ static int fd_wait(struct fd_feed *d)
 	struct pollfd p[2] = {{.fd = d->fd, .events = POLLIN}, {.fd = d->f.wake, .events = POLLIN}};
 
 	for (;;) {
-		int n = poll(p, 2, d->tick.fn ? XW_FEED_TICK_MS : -1);
+		int n = poll(p, 2, d->f.tick->fn ? XW_FEED_TICK_MS : -1);
 
 		if (n == 0 || (n < 0 && errno == EINTR)) {
-			int rc = d->tick.fn ? d->tick.fn(d->tick.arg) : 0;
+			int rc = xw_feed_call_tick(d->f.tick);
 
 			if (rc)
 				return rc;
@@ -140,7 +166,7 @@ static ssize_t fd_read(struct xw_feed *f, void *buf, size_t len)
 	struct fd_feed *d = (struct fd_feed *)f;
 
 	for (;;) {
-		ssize_t n = d->tick.fn ? d->tick.fn(d->tick.arg) : 0;
+		ssize_t n = xw_feed_call_tick(f->tick);
 
 		if (!n && d->waits)
 			n = fd_wait(d);
@@ -148,7 +174,7 @@ static ssize_t fd_read(struct xw_feed *f, void *buf, size_t len)
 			return n;
 		n = read(d->fd, buf, len);
 		if (n >= 0) {
-			atomic_fetch_add_explicit(&d->count, (uint64_t)n, memory_order_relaxed);
+			xw_feed_count(f, (size_t)n);
 			return n;
 		}
 		if (errno == EAGAIN && !d->waits)
@@ -157,7 +183,7 @@ static ssize_t fd_read(struct xw_feed *f, void *buf, size_t len)
 			break;
 	}
 	snprintf(f->err, sizeof(f->err), "read error at byte %llu: %s",
-		 (unsigned long long)atomic_load(&d->count), strerror(errno));
+		 (unsigned long long)atomic_load(&f->count), strerror(errno));
 	return XW_ERR_IO;
 }
 
@@ -179,15 +205,12 @@ struct xw_feed *xw_feed_fd(int fd, bool own, struct xw_feed_tick tick)
 
 	if (!d)
 		return NULL;
+	xw_feed_init(&d->f, &ops, tick);
 	d->f.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (d->f.wake < 0) {
 		free(d);
 		return NULL;
 	}
-	d->f.ops = &ops;
-	d->f.raw = &d->count;
-	d->f.tick = &d->tick;
-	d->tick = tick;
 	d->fd = fd;
 	d->own = own;
 	d->waits = fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
@@ -201,15 +224,13 @@ struct xw_feed *xw_feed_fd(int fd, bool own, struct xw_feed_tick tick)
 struct call_feed {
 	struct xw_feed f;
 	struct xw_feed_call call;
-	struct xw_feed_tick tick;
-	atomic_uint_least64_t count;
 	bool over; /* at the end, or after a failure */
 };
 
 static ssize_t call_read(struct xw_feed *f, void *buf, size_t len)
 {
 	struct call_feed *c = (struct call_feed *)f;
-	const int rc = c->tick.fn ? c->tick.fn(c->tick.arg) : 0;
+	const int rc = xw_feed_call_tick(f->tick);
 	int64_t n;
 
 	if (rc)
@@ -222,27 +243,18 @@ static ssize_t call_read(struct xw_feed *f, void *buf, size_t len)
 		snprintf(f->err, sizeof(f->err), n < 0 ? "reading failed" : "too much was read");
 		return XW_ERR_IO;
 	}
-	atomic_fetch_add_explicit(&c->count, (uint64_t)n, memory_order_relaxed);
+	xw_feed_count(f, (size_t)n);
 	return (ssize_t)n;
-}
-
-static void call_close(struct xw_feed *f)
-{
-	free(f);
 }
 
 struct xw_feed *xw_feed_call(struct xw_feed_call call, struct xw_feed_tick tick)
 {
-	static const struct xw_feed_ops ops = {.read = call_read, .close = call_close};
+	static const struct xw_feed_ops ops = {.read = call_read, .close = xw_feed_free};
 	struct call_feed *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	c->f.ops = &ops;
-	c->f.raw = &c->count;
-	c->f.tick = &c->tick;
-	c->f.wake = -1;
-	c->tick = tick;
+	xw_feed_init(&c->f, &ops, tick);
 	c->call = call;
 	return &c->f;
 }
@@ -251,7 +263,6 @@ struct mem_feed {
 	struct xw_feed f;
 	const unsigned char *p;
 	size_t left, chunk;
-	atomic_uint_least64_t count;
 };
 
 static ssize_t mem_read(struct xw_feed *f, void *buf, size_t len)
@@ -263,25 +274,18 @@ static ssize_t mem_read(struct xw_feed *f, void *buf, size_t len)
 		memcpy(buf, m->p, len);
 	m->p += len;
 	m->left -= len;
-	atomic_fetch_add_explicit(&m->count, len, memory_order_relaxed);
+	xw_feed_count(f, len);
 	return (ssize_t)len;
-}
-
-static void mem_close(struct xw_feed *f)
-{
-	free(f);
 }
 
 struct xw_feed *xw_feed_mem(const void *buf, size_t len, size_t chunk)
 {
-	static const struct xw_feed_ops ops = {.read = mem_read, .close = mem_close};
+	static const struct xw_feed_ops ops = {.read = mem_read, .close = xw_feed_free};
 	struct mem_feed *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return NULL;
-	m->f.ops = &ops;
-	m->f.raw = &m->count;
-	m->f.wake = -1;
+	xw_feed_init(&m->f, &ops, (struct xw_feed_tick){0});
 	m->p = buf;
 	m->left = len;
 	m->chunk = chunk ? chunk : SIZE_MAX;

@@ -43,7 +43,10 @@ struct xw_feed {
 	unsigned char *head; /* bytes peeked at, not yet read */
 	size_t head_pos, head_len, head_cap;
 	atomic_uint_least64_t *raw; /* bytes read from the outermost input, for progress */
-	struct xw_feed_tick *tick; /* tick of the outermost feed, or NULL */
+	struct xw_feed_tick *tick; /* tick of the outermost feed */
+	/* outermost feeds: raw and tick of all feeds above refer to these */
+	atomic_uint_least64_t count;
+	struct xw_feed_tick own_tick;
 	int wake; /* eventfd that interrupts a blocked read, or -1 */
 	bool behind; /* decompressors, at the end: trailing data other than zeros was ignored */
 	/*
@@ -54,6 +57,25 @@ struct xw_feed {
 	char err[256]; /* reason of a failure, without the source's name */
 };
 
+/* Limit for data after an archive or compressed stream: the input may be endless. */
+#define XW_FEED_BEHIND_MAX ((size_t)16 << 20)
+
+/* Initialize an outermost feed (with wake -1), or one that reads `lower`. */
+void xw_feed_init(struct xw_feed *f, const struct xw_feed_ops *ops, struct xw_feed_tick tick);
+void xw_feed_init_above(struct xw_feed *f, const struct xw_feed_ops *ops, struct xw_feed *lower);
+/* Fail because of `lower`: copies the reason and returns rc. */
+ssize_t xw_feed_fail_lower(struct xw_feed *f, const struct xw_feed *lower, ssize_t rc);
+/* The close function of feeds without other resources. */
+void xw_feed_free(struct xw_feed *f);
+static inline int xw_feed_call_tick(const struct xw_feed_tick *t)
+{
+	return t->fn ? t->fn(t->arg) : 0;
+}
+/* Count n bytes of an outermost feed. */
+static inline void xw_feed_count(struct xw_feed *f, size_t n)
+{
+	atomic_fetch_add_explicit(&f->count, n, memory_order_relaxed);
+}
 /* Read up to len bytes, as ops->read. */
 ssize_t xw_feed_read(struct xw_feed *f, void *buf, size_t len);
 /* Peek at `want` bytes, or all that exist: returns their number, or a negative code. */
@@ -67,6 +89,11 @@ int xw_feed_unread(struct xw_feed *f, const void *buf, size_t n);
 /* Make the current read and all later ones fail. May be called from any thread. */
 void xw_feed_cancel(struct xw_feed *f);
 void xw_feed_close(struct xw_feed *f);
+static inline void xw_feed_end(struct xw_feed **f)
+{
+	xw_feed_close(*f);
+}
+#define auto_feed __attribute__((cleanup(xw_feed_end)))
 
 /*
  * Read fd from its current offset. own: close fd with the feed. NULL when out of memory or

@@ -8,13 +8,47 @@
 
 #include "import/fill.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/inode.h"
 #include "import/layout.h"
 
 #define LARGE_FILE_SIZE ((uint64_t)1 << 31)
+
+/* ---- messages ---- */
+
+int xw_fill_fail(struct xw_fill *f, const struct xw_entry *e, int code, const char *fmt, ...)
+{
+	char line[32] = "", why[sizeof(f->diag->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	if (e->listed)
+		snprintf(line, sizeof(line), "line %lu: ", e->listed);
+	xw_diag_clear(f->diag);
+	return xw_fail(f->diag, code, "%s: %s%.*s: %s", f->source ? f->source : "attributes", line,
+		       XW_SHOWN(e->path), why);
+}
+
+void xw_fill_warn(struct xw_fill *f, const struct xw_entry *e, const char *fmt, ...)
+{
+	char what[sizeof(f->diag->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: %s", f->source ? f->source : "attributes",
+	       XW_SHOWN(e->path), what);
+}
+
+/* ---- callbacks of the tree ---- */
 
 static int dropped(void *arg, struct xw_binode *n)
 {
@@ -59,9 +93,8 @@ static int implied(void *arg, struct xw_binode *n, const struct xw_binode *paren
 	if (xw_fill_stays(f, old))
 		return xw_fill_exists(f, old);
 	if (!xw_whiteout_is_device(old->node))
-		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces the file %.*s with a directory",
-		       f->source, (int)XW_MIN(f->entry->path.len, 300), f->entry->path.p, old->len,
-		       old->name);
+		xw_fill_warn(f, f->entry, "replaces the file %.*s with a directory", old->len,
+			     old->name);
 	n->flags |= in_place_of_file(f);
 	return n->flags & XW_BN_OPAQUE ? xw_fill_renew_xattrs(f, n) : 0;
 }
@@ -87,13 +120,6 @@ void xw_fill_free(struct xw_fill *f)
 
 /* ---- attributes ---- */
 
-static void warn_time(struct xw_fill *f, const struct xw_entry *e, struct xw_time t)
-{
-	if (f->latest && (t.sec > f->latest || t.sec < INT32_MIN))
-		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: time %lld does not fit the inode: clamped",
-		       f->source, (int)XW_MIN(e->path.len, 300), e->path.p, (long long)t.sec);
-}
-
 static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	const bool root = n == f->tree->root, plain = root && f->plain_root && f->from_host_dir;
@@ -114,7 +140,8 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 		n->uid = xw_select_owner(f->select, plain ? n->uid : e->uid);
 		n->gid = xw_select_group(f->select, plain ? n->gid : e->gid);
 	}
-	warn_time(f, e, t);
+	if (f->latest && (t.sec > f->latest || t.sec < INT32_MIN))
+		xw_fill_warn(f, e, "time %lld does not fit the inode: clamped", (long long)t.sec);
 	n->mtime = t.sec;
 	n->mtime_ns = t.nsec;
 	if (e->has_atime)
@@ -123,25 +150,6 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 	n->atime_ns = t.nsec;
 	rc = xw_fill_xattrs(f, e, n);
 	return rc ? rc : xw_fill_label_entry(f, n);
-}
-
-/* ---- names ---- */
-
-static int name_entry(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
-		      int code, const char *why)
-{
-	xw_diag_clear(f->diag);
-	return xw_fail(f->diag, code, "%s: %.*s: %s", s->name, (int)XW_MIN(e->path.len, 300),
-		       e->path.p, why);
-}
-
-static int no_target(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e)
-{
-	xw_diag_clear(f->diag);
-	return xw_fail(f->diag, XW_ERR_INPUT,
-		       "%s: %.*s: hard link to %.*s, which does not precede it in the archive",
-		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p,
-		       (int)XW_MIN(e->link.len, 300), e->link.p);
 }
 
 static bool has_dotdot(struct xw_slice p)
@@ -162,21 +170,40 @@ static int replace_content(struct xw_fill *f, struct xw_source *s, const struct 
 	int rc;
 
 	if (n->flags & XW_BN_OLD)
-		return name_entry(
-			f, s, e, XW_ERR_UNSUPPORTED,
-			"a hard link with new contents for an existing file is not supported");
+		return xw_fill_fail(f, e, XW_ERR_UNSUPPORTED,
+				    "a hard link with new contents for an existing file is not "
+				    "supported");
 	rc = xw_sink_release(f->sink, n);
-	if (!rc)
-		rc = xw_sink_file(f->sink, s, e, n);
+	if (rc)
+		return rc;
+	rc = xw_sink_file(f->sink, s, e, n);
 	f->large_file |= n->size >= LARGE_FILE_SIZE;
 	return rc;
 }
 
+/*
+ * Link the target in the place of `old`, which may be NULL. The target is kept while the old name,
+ * which may be a parent of the target, is removed.
+ */
+static int link_target(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
+		       struct xw_blink *old, struct xw_binode *target)
+{
+	int rc;
+
+	target->links++;
+	rc = old ? xw_tree_unlink(f->tree, old) : 0;
+	if (rc)
+		return rc;
+	if (--target->links == 0)
+		return xw_fill_fail(f, e, XW_ERR_INPUT,
+				    "hard link replaces the directory of its target");
+	return xw_tree_link(f->tree, at->dir, at->name, at->len, target);
+}
+
 static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
-			const struct xw_path_at *at)
+			const struct xw_path_at *at, struct xw_blink *old)
 {
 	struct xw_binode *target = NULL;
-	struct xw_blink *old;
 	struct xw_slice link = e->link;
 	int rc = xw_select_transform(f->select, XW_TRANSFORM_HARDLINK, &link);
 
@@ -184,38 +211,29 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 		return xw_fail_nomem(f->diag, "--transform");
 	if (!xw_select_strip(f->select, link, &link) ||
 	    xw_tree_lookup(f->tree, f->top, link.p, link.len, &target))
-		return no_target(f, s, e);
+		return xw_fill_fail(f, e, XW_ERR_INPUT,
+				    "hard link to %.*s, which does not precede it in the archive",
+				    XW_SHOWN(e->link));
 	if (xw_binode_is(target, XW_S_IFDIR))
-		return name_entry(f, s, e, XW_ERR_INPUT, "hard link to a directory");
+		return xw_fill_fail(f, e, XW_ERR_INPUT, "hard link to a directory");
 	rc = xw_tree_need(f->tree, target);
 	if (rc)
 		return rc;
-	old = xw_tree_find(f->tree, at->dir, at->name, at->len);
 	if (old && old->node == target) {
 		if (f->existing == XW_FILL_REPLACE)
 			old->layer = f->tree->layer;
-	} else if (old && xw_fill_stays(f, old)) {
-		return xw_fill_refuse(f, old);
 	} else {
-		/*
-		 * Keep the target while the old name, which may be a parent of the target, is
-		 * removed.
-		 */
-		target->links++;
-		rc = old ? xw_tree_unlink(f->tree, old) : 0;
-		if (!rc && --target->links == 0)
-			return name_entry(f, s, e, XW_ERR_INPUT,
-					  "hard link replaces the directory of its target");
-		if (!rc)
-			rc = xw_tree_link(f->tree, at->dir, at->name, at->len, target);
+		if (old && xw_fill_stays(f, old))
+			return xw_fill_refuse(f, old);
+		rc = link_target(f, e, at, old, target);
+		if (rc)
+			return rc;
 	}
-	if (!rc && e->link_data && xw_binode_is(target, XW_S_IFREG))
-		rc = replace_content(f, s, e, target);
-	return rc;
+	return e->link_data && xw_binode_is(target, XW_S_IFREG) ? replace_content(f, s, e, target)
+								: 0;
 }
 
-static int set_target(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
-		      struct xw_binode *n)
+static int set_target(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	struct xw_slice link = e->link;
 
@@ -224,9 +242,9 @@ static int set_target(struct xw_fill *f, struct xw_source *s, const struct xw_en
 	    xw_transforms_apply(f->select->transforms, XW_TRANSFORM_SYMLINK, &link))
 		return xw_fail_nomem(f->diag, "--transform");
 	if (!link.len)
-		return name_entry(f, s, e, XW_ERR_INPUT, "symlink without a target");
+		return xw_fill_fail(f, e, XW_ERR_INPUT, "symlink without a target");
 	if (link.len >= f->sink->block_size)
-		return name_entry(f, s, e, XW_ERR_LIMIT, "symlink target does not fit a block");
+		return xw_fill_fail(f, e, XW_ERR_LIMIT, "symlink target does not fit a block");
 	n->bytes = xw_arena_dup(&f->tree->arena, link.p, link.len);
 	n->size = link.len;
 	return n->bytes ? 0 : xw_fail_nomem(f->diag, "symlink");
@@ -252,18 +270,22 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 	if (n && !xw_binode_is(n, XW_S_IFDIR)) {
 		flags = in_place_of_file(f);
 		rc = xw_tree_unlink(f->tree, old);
+		if (rc)
+			return rc;
 		n = NULL;
 	}
-	if (!n && !rc) {
+	if (!n) {
 		n = xw_tree_node(f->tree, XW_S_IFDIR);
 		if (!n)
 			return xw_fail_nomem(f->diag, "directory");
 		n->flags |= flags;
 		rc = xw_tree_link(f->tree, at->dir, at->name, at->len, n);
+		if (rc)
+			return rc;
 	}
-	if (!rc && old)
+	if (old)
 		old->layer = f->tree->layer;
-	return rc ? rc : set_attributes(f, e, n);
+	return set_attributes(f, e, n);
 }
 
 static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
@@ -278,8 +300,7 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 		return rc ? rc : xw_fill_refuse(f, old);
 	/* image layers may do so without a whiteout */
 	if (over_dir && old->node->dir->entries && !f->image_layer)
-		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: replaces a non-empty directory", s->name,
-		       (int)XW_MIN(e->path.len, 300), e->path.p);
+		xw_fill_warn(f, e, "replaces a non-empty directory");
 	rc = old ? xw_tree_unlink(f->tree, old) : 0;
 	if (rc)
 		return rc;
@@ -297,12 +318,12 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 		f->large_file |= n->size >= LARGE_FILE_SIZE;
 		return rc;
 	case XW_ET_LNK:
-		return set_target(f, s, e, n);
+		return set_target(f, e, n);
 	case XW_ET_CHR:
 	case XW_ET_BLK:
 		if (e->dev_major > 0xfff || e->dev_minor > 0xfffff)
-			return name_entry(f, s, e, XW_ERR_LIMIT,
-					  "device number is over 4095:1048575");
+			return xw_fill_fail(f, e, XW_ERR_LIMIT,
+					    "device number is over 4095:1048575");
 		n->dev.major = e->dev_major;
 		n->dev.minor = e->dev_minor;
 		return 0;
@@ -324,28 +345,23 @@ static bool last_is_whiteout(struct xw_slice path)
 }
 
 /* Look up the parent directory of the entry. A failure's message gets the entry's name. */
-static int walk_to(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
-		   struct xw_slice path, enum xw_path_walk how, struct xw_path_at *at)
+static int walk_to(struct xw_fill *f, const struct xw_entry *e, struct xw_slice path,
+		   enum xw_path_walk how, struct xw_path_at *at)
 {
-	char why[sizeof(f->diag->text)];
 	int rc = xw_tree_walk(f->tree, f->top, path.p, path.len, how, at);
 
-	if (rc != XW_ERR_INPUT)
-		return rc;
-	memcpy(why, f->diag->text, sizeof(why));
-	return name_entry(f, s, e, rc, why);
+	return rc == XW_ERR_INPUT ? xw_fill_fail(f, e, rc, "%s", f->diag->text) : rc;
 }
 
 /*
  * Apply a whiteout. In a directory that does not exist it has no effect, except for overlayfs,
  * where it hides entries of the layers below the image.
  */
-static int add_whiteout(struct xw_fill *f, const struct xw_source *s, const struct xw_entry *e,
-			struct xw_slice path)
+static int add_whiteout(struct xw_fill *f, const struct xw_entry *e, struct xw_slice path)
 {
 	const bool overlay = f->whiteouts == XW_WHITEOUTS_OVERLAY;
 	struct xw_path_at at;
-	int rc = walk_to(f, s, e, path, overlay ? XW_WALK_ADD : XW_WALK_FIND, &at);
+	int rc = walk_to(f, e, path, overlay ? XW_WALK_ADD : XW_WALK_FIND, &at);
 
 	if (rc)
 		return rc == XW_ERR_NOTFOUND ? 0 : rc;
@@ -358,10 +374,10 @@ static int add_as(struct xw_fill *f, struct xw_source *s, const struct xw_entry 
 	if (e->type == XW_ET_DIR)
 		return add_directory(f, e, at, old);
 	if (!at->len)
-		return name_entry(f, s, e, XW_ERR_INPUT,
-				  "has a trailing slash but is not a directory");
+		return xw_fill_fail(f, e, XW_ERR_INPUT,
+				    "has a trailing slash but is not a directory");
 	if (e->type == XW_ET_HARDLINK)
-		return add_hardlink(f, s, e, at);
+		return add_hardlink(f, s, e, at, old);
 	return add_file(f, s, e, at, old);
 }
 
@@ -371,7 +387,7 @@ static int add_at(struct xw_fill *f, struct xw_source *s, const struct xw_entry 
 	const struct xw_binode *was;
 	struct xw_path_at at;
 	struct xw_blink *old;
-	int rc = walk_to(f, s, e, path, XW_WALK_OWN, &at);
+	int rc = walk_to(f, e, path, XW_WALK_OWN, &at);
 
 	if (rc)
 		return rc;
@@ -397,28 +413,13 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 	if (!path.len || !xw_select_strip(f->select, path, &path))
 		return 0;
 	if (has_dotdot(e->path) && !f->outward++)
-		xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: \"..\" stops at %s", s->name,
-		       (int)XW_MIN(e->path.len, 300), e->path.p,
-		       f->top == f->tree->root ? "the image's root" : "--directory");
+		xw_fill_warn(f, e, "\"..\" stops at %s",
+			     f->top == f->tree->root ? "the image's root" : "--directory");
 	f->path = path;
 	if (f->whiteouts == XW_WHITEOUTS_KEEP)
 		return add_at(f, s, e, path);
-	rc = last_is_whiteout(path) ? add_whiteout(f, s, e, path) : add_at(f, s, e, path);
+	rc = last_is_whiteout(path) ? add_whiteout(f, e, path) : add_at(f, s, e, path);
 	return rc ? rc : xw_whiteout_note(f, path);
-}
-
-/*
- * Find or create --directory, which may follow symlinks anywhere in the image, unlike names of
- * entries.
- */
-static int enter(struct xw_fill *f)
-{
-	const char *dir = f->select->directory ? f->select->directory : "";
-	int rc = xw_tree_enter(f->tree, dir, strlen(dir), XW_WALK_ADD, &f->top);
-
-	if (rc != XW_ERR_NOTFOUND)
-		return rc;
-	return xw_fail(f->diag, XW_ERR_INPUT, "--directory %s: not a directory in the image", dir);
 }
 
 /* Warn if an archive of a container image is unpacked as such; intended with --directory. */
@@ -433,18 +434,10 @@ static void warn_layout(const struct xw_fill *f, const struct xw_source *s, unsi
 		       xw_layout_advice(marks));
 }
 
-static int add_layer(struct xw_fill *f, const char *name)
-{
-	char *copy = strdup(name);
-
-	if (copy && !xw_vec_push(&f->layers, copy))
-		return 0;
-	free(copy);
-	return xw_fail_nomem(f->diag, "layer");
-}
-
 static int fill_layer(struct xw_fill *f, struct xw_source *s)
 {
+	const char *dir = f->select->directory ? f->select->directory : "";
+	auto_free char *name = strdup(s->name);
 	const struct xw_entry *e;
 	unsigned marks = 0;
 	int more, rc;
@@ -452,16 +445,20 @@ static int fill_layer(struct xw_fill *f, struct xw_source *s)
 	if (f->tree->layer == UINT16_MAX)
 		return xw_fail(f->diag, XW_ERR_LIMIT, "%s: more than %u sources", s->name,
 			       UINT16_MAX);
-	rc = add_layer(f, s->name);
-	if (rc)
-		return rc;
+	if (!name || xw_vec_push(&f->layers, name))
+		return xw_fail_nomem(f->diag, "layer");
+	(void)steal(name);
 	f->source = s->name;
 	f->from_host_dir = s->is_host_dir;
 	f->tree->layer++;
 	/* mark the names on the path to --directory as belonging to this layer */
 	f->tree->last_parent = NULL;
 	f->made_before = f->tree->made;
-	rc = enter(f);
+	/* unlike names of entries, --directory may follow symlinks anywhere in the image */
+	rc = xw_tree_enter(f->tree, dir, strlen(dir), XW_WALK_ADD, &f->top);
+	if (rc == XW_ERR_NOTFOUND)
+		return xw_fail(f->diag, XW_ERR_INPUT,
+			       "--directory %s: not a directory in the image", dir);
 	if (rc)
 		return rc;
 	while ((more = xw_source_next(s, &e)) > 0) {

@@ -99,6 +99,15 @@ void xw_fill_listen(struct xw_fill *f);
 
 /* ---- internal to the filling code ---- */
 
+/*
+ * fill.c: fail or warn with a message that names the source and the entry. A failure replaces an
+ * earlier message.
+ */
+int xw_fill_fail(struct xw_fill *f, const struct xw_entry *e, int code, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void xw_fill_warn(struct xw_fill *f, const struct xw_entry *e, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* whiteout.c: is `name` a whiteout marker (".wh.*")? */
 bool xw_whiteout_named(const char *name, size_t len);
 /* Is n a whiteout of overlayfs? */

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 #include "import/feed.h"
 #include "import/frames.h"
@@ -31,7 +32,6 @@
 
 #define PULL_BYTES ((size_t)256 << 10)
 #define PEEK_BYTES ((size_t)64 << 10)
-#define BEHIND_MAX ((size_t)16 << 20)
 
 struct filter {
 	struct xw_feed f;
@@ -52,9 +52,9 @@ struct filter {
 	struct xw_frames frames, trial; /* position in the input; the same in the trial run */
 };
 
-static la_ssize_t lower_failed(struct filter *t, struct archive *a, ssize_t err)
+static la_ssize_t lower_failed(struct filter *t, struct archive *a, ssize_t rc)
 {
-	t->lower_err = (int)err;
+	t->lower_err = (int)rc;
 	archive_set_error(a, EIO, "%s", t->lower->err);
 	return ARCHIVE_FATAL;
 }
@@ -117,14 +117,14 @@ static la_ssize_t pull(struct archive *a, void *arg, const void **buf)
 	size_t n;
 
 	for (;;) {
-		ssize_t err;
+		ssize_t rc;
 
 		n = may_see(t);
 		if (n || t->last || t->frames.ended)
 			break;
-		err = refill(t);
-		if (err)
-			return lower_failed(t, a, err);
+		rc = refill(t);
+		if (rc)
+			return lower_failed(t, a, rc);
 	}
 	*buf = t->buf + t->at;
 	t->at += n;
@@ -132,75 +132,74 @@ static la_ssize_t pull(struct archive *a, void *arg, const void **buf)
 	return (la_ssize_t)n;
 }
 
-static bool all_zero(const unsigned char *p, size_t n)
-{
-	return !n || (!*p && !memcmp(p, p + 1, n - 1));
-}
+/*
+ * The input that follows the compressed stream, as far as it was read: the bytes that were served
+ * but not consumed by the filter, which may begin in the other buffer, and the unserved ones.
+ */
+struct rest {
+	const unsigned char *other, *buf;
+	size_t n_other, n_buf;
+};
 
-/* Number of served bytes that do not belong to the compressed stream. */
-static size_t untaken(const struct filter *t)
+static struct rest rest_of(const struct filter *t)
 {
+	const unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
 	const int64_t n = t->given - archive_filter_bytes(t->a, -1);
+	const size_t left = n > 0 && !t->frames.ended ? (size_t)n : 0;
+	const size_t here = XW_MIN(left, t->at), there = XW_MIN(left - here, t->before);
 
-	return n > 0 && !t->frames.ended ? (size_t)n : 0;
+	return (struct rest){other + t->before - there, t->buf + t->at - here, there,
+			     t->have - t->at + here};
 }
 
-/* Does the trailing data, at a and then at b, start like a truncated gzip member? */
-static bool member_follows(const struct filter *t, const unsigned char *a, size_t n_a,
-			   const unsigned char *b, size_t n_b)
+/* Does the rest start like a truncated gzip member? */
+static bool member_follows(const struct filter *t, const struct rest *r)
 {
 	unsigned char first[2];
 	size_t n = 0;
 
-	for (size_t i = 0; i < n_a && n < sizeof(first); i++)
-		first[n++] = a[i];
-	for (size_t i = 0; i < n_b && n < sizeof(first); i++)
-		first[n++] = b[i];
+	for (size_t i = 0; i < r->n_other && n < sizeof(first); i++)
+		first[n++] = r->other[i];
+	for (size_t i = 0; i < r->n_buf && n < sizeof(first); i++)
+		first[n++] = r->buf[i];
 	return (n == sizeof(first) || t->last) && xw_gzip_begins(first, n);
 }
 
-/*
- * After the end of the stream: is there trailing data other than padding? Its first bytes were
- * served already, but not consumed by the filter. 0 or a negative code.
- */
+/* After the end of the stream: is there trailing data other than padding? 0 or a negative code. */
 static ssize_t look_behind(struct filter *t)
 {
-	const unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
-	const size_t left = untaken(t);
-	const size_t here = XW_MIN(left, t->at), there = XW_MIN(left - here, t->before);
-	bool zero = all_zero(other + t->before - there, there) &&
-		    all_zero(t->buf + t->at - here, t->have - t->at + here);
+	const struct rest r = rest_of(t);
+	bool zero = xw_all_zero(r.other, r.n_other) && xw_all_zero(r.buf, r.n_buf);
 
-	if (t->gzip && member_follows(t, other + t->before - there, there, t->buf + t->at - here,
-				      t->have - t->at + here)) {
+	if (t->gzip && member_follows(t, &r)) {
 		snprintf(t->f.err, sizeof(t->f.err), "gzip: the compressed data ends early");
 		return XW_ERR_TRUNCATED;
 	}
-	for (size_t n = t->have; !t->last && n < BEHIND_MAX; n += t->have) {
-		ssize_t err;
+	for (size_t n = t->have; !t->last && n < XW_FEED_BEHIND_MAX; n += t->have) {
+		ssize_t rc;
 
 		t->at = t->have = 0;
-		err = refill(t);
-		if (err)
-			return err;
-		zero = zero && all_zero(t->buf, t->have);
+		rc = refill(t);
+		if (rc)
+			return xw_feed_fail_lower(&t->f, t->lower, rc);
+		zero = zero && xw_all_zero(t->buf, t->have);
 	}
 	t->f.behind = !zero;
 	return 0;
 }
 
 /* Convert libarchive's last error to a code and a message. */
-static int filter_fail(const struct filter *t, char *err, size_t room)
+static int filter_fail(const struct filter *t, char *why, size_t room)
 {
 	const char *text = xw_la_text(t->a);
 	const char *name = archive_filter_name(t->a, 0);
 
 	if (t->lower_err) {
-		snprintf(err, room, "%s", t->lower->err);
+		snprintf(why, room, "%s", t->lower->err);
 		return t->lower_err;
 	}
 	/* the gzip filter sets no message for a truncated trailer */
-	snprintf(err, room, "%s: %s", name ? name : "compressed data",
+	snprintf(why, room, "%s: %s", name ? name : "compressed data",
 		 text ? text : "the compressed data ends early");
 	return text ? xw_la_code(t->a) : XW_ERR_TRUNCATED;
 }
@@ -211,21 +210,15 @@ static int filter_fail(const struct filter *t, char *err, size_t room)
  */
 static ssize_t at_end(struct filter *t)
 {
-	struct xw_feed *f = &t->f;
-	ssize_t n;
-
 	if (!t->ended && t->gzip && !xw_gzip_check_end(t->gzip)) {
-		snprintf(f->err, sizeof(f->err), "gzip: the checksum or length does not match");
+		snprintf(t->f.err, sizeof(t->f.err), "gzip: the checksum or length does not match");
 		return XW_ERR_INPUT;
 	}
 	t->ended = true;
-	if (!t->stops || f->leaves_rest || t->looked)
+	if (!t->stops || t->f.leaves_rest || t->looked)
 		return 0;
 	t->looked = true;
-	n = look_behind(t);
-	if (n < 0 && !*f->err)
-		snprintf(f->err, sizeof(f->err), "%s", t->lower->err);
-	return n;
+	return look_behind(t);
 }
 
 static ssize_t filter_read(struct xw_feed *f, void *buf, size_t len)
@@ -264,14 +257,12 @@ static void filter_close(struct xw_feed *f)
 static struct xw_feed *filter_lower(struct xw_feed *f)
 {
 	struct filter *t = (struct filter *)f;
-	const unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
-	const size_t left = untaken(t);
-	const size_t here = XW_MIN(left, t->at), there = XW_MIN(left - here, t->before);
+	const struct rest r = rest_of(t);
 	struct xw_feed *lower = t->lower;
-	int rc = xw_feed_unread(lower, t->buf + t->at - here, t->have - t->at + here);
+	int rc = xw_feed_unread(lower, r.buf, r.n_buf);
 
 	if (!rc)
-		rc = xw_feed_unread(lower, other + t->before - there, there);
+		rc = xw_feed_unread(lower, r.other, r.n_other);
 	if (!rc)
 		t->lower = NULL;
 	xw_feed_close(f);
@@ -305,14 +296,11 @@ static int filter_of(const unsigned char *p, size_t n)
 		       : 0;
 }
 
-/*
- * Open t->a with the read callback `from` and read up to the first data. Returns libarchive's
- * status.
- */
+/* Open t->a with the read callback `from` and read up to the first data. Returns libarchive's status. */
 static int start(struct filter *t, archive_read_callback *from, int code)
 {
 	struct archive_entry *e;
-	int r;
+	int status;
 
 	t->a = archive_read_new();
 	if (!t->a)
@@ -321,9 +309,9 @@ static int start(struct filter *t, archive_read_callback *from, int code)
 		xw_la_support_filters(t->a);
 	archive_read_support_format_raw(t->a);
 	archive_read_support_format_empty(t->a);
-	r = archive_read_open(t->a, t, NULL, from, NULL);
-	t->broken = r < ARCHIVE_WARN;
-	return t->broken ? r : archive_read_next_header(t->a, &e);
+	status = archive_read_open(t->a, t, NULL, from, NULL);
+	t->broken = status < ARCHIVE_WARN;
+	return t->broken ? status : archive_read_next_header(t->a, &e);
 }
 
 /*
@@ -349,7 +337,7 @@ static bool check_header(struct filter *t)
 static int probe(struct filter *t)
 {
 	const ssize_t have = xw_feed_peek(t->lower, PEEK_BYTES);
-	int code, known, r;
+	int code, known, status;
 	bool gzip;
 
 	if (have < 0)
@@ -357,14 +345,14 @@ static int probe(struct filter *t)
 	known = filter_of(xw_feed_head(t->lower), (size_t)have);
 	t->frames.kind = xw_frames_kind(xw_feed_head(t->lower), (size_t)have);
 	t->trial = t->frames;
-	r = start(t, peek, known);
-	if (known && t->a && !t->lower_err && (r == ARCHIVE_EOF || r < ARCHIVE_WARN)) {
+	status = start(t, peek, known);
+	if (known && t->a && !t->lower_err && (status == ARCHIVE_EOF || status < ARCHIVE_WARN)) {
 		/* without bidding, damaged data looks like empty data */
 		known = 0;
 		archive_read_free(t->a);
 		t->seen = 0;
 		t->trial = t->frames;
-		r = start(t, peek, 0);
+		status = start(t, peek, 0);
 	}
 	if (!t->a)
 		return XW_ERR_NOMEM;
@@ -378,7 +366,7 @@ static int probe(struct filter *t)
 	/* a filter that fails at once was selected, but is not counted */
 	if (archive_filter_count(t->a) <= 1 && !t->broken)
 		return 0;
-	if (r < ARCHIVE_WARN)
+	if (status < ARCHIVE_WARN)
 		return filter_fail(t, t->lower->err, sizeof(t->lower->err));
 	archive_read_free(t->a);
 	if (gzip) {
@@ -389,9 +377,9 @@ static int probe(struct filter *t)
 		}
 		xw_gzip_check_init(t->gzip);
 	}
-	r = start(t, pull, known);
-	t->empty = r == ARCHIVE_EOF;
-	if (r >= ARCHIVE_WARN)
+	status = start(t, pull, known);
+	t->empty = status == ARCHIVE_EOF;
+	if (status >= ARCHIVE_WARN)
 		return 1;
 	return t->a ? filter_fail(t, t->lower->err, sizeof(t->lower->err)) : XW_ERR_NOMEM;
 }
@@ -401,48 +389,39 @@ struct xw_feed *xw_feed_lower(struct xw_feed *f)
 	return f->ops->lower(f);
 }
 
-/* Decompress gzip by isa-l, if built with it. */
-static int by_isal(struct xw_feed *lower, struct xw_feed **out)
-{
-	const ssize_t have = xw_feed_peek(lower, PEEK_BYTES);
-
-	if (have < 0)
-		return (int)have;
-	if (filter_of(xw_feed_head(lower), (size_t)have) != ARCHIVE_FILTER_GZIP)
-		return 0;
-	return xw_gunzip(lower, out);
-}
-
 int xw_feed_decompress(struct xw_feed *lower, struct xw_feed **out)
 {
 	static const struct xw_feed_ops ops = {
 		.read = filter_read, .close = filter_close, .lower = filter_lower};
+	const ssize_t have = xw_feed_peek(lower, PEEK_BYTES);
 	struct filter *t;
-	int err = by_isal(lower, out);
+	int rc = 0;
 
-	if (err)
-		return err;
+	if (have < 0)
+		return (int)have;
+	/* isa-l, if built with it */
+	if (filter_of(xw_feed_head(lower), (size_t)have) == ARCHIVE_FILTER_GZIP)
+		rc = xw_gunzip(lower, out);
+	if (rc)
+		return rc;
 	t = calloc(1, sizeof(*t));
-	err = XW_ERR_NOMEM;
+	rc = XW_ERR_NOMEM;
 	if (t)
 		t->buf = t->bufs = malloc(2 * PULL_BYTES);
 	if (t && t->bufs) {
-		t->f.ops = &ops;
-		t->f.raw = lower->raw;
-		t->f.wake = lower->wake;
-		t->f.tick = lower->tick;
+		xw_feed_init_above(&t->f, &ops, lower);
 		t->lower = lower;
-		err = probe(t);
+		rc = probe(t);
 	}
-	if (err == XW_ERR_NOMEM)
-		snprintf(lower->err, sizeof(lower->err), "out of memory");
-	if (err == 1) {
+	if (rc == 1) {
 		*out = &t->f;
 		return 1;
 	}
+	if (rc == XW_ERR_NOMEM)
+		snprintf(lower->err, sizeof(lower->err), "out of memory");
 	if (t) {
 		t->lower = NULL; /* still owned by the caller */
 		filter_close(&t->f);
 	}
-	return err;
+	return rc;
 }

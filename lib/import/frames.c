@@ -34,7 +34,7 @@ enum {
 /* Result of parsing one header: go on after it, more input needed, end of the stream, damage. */
 enum step { STEP, SHORT, END, DAMAGE };
 
-static enum step pass(struct xw_frames *f, uint64_t n, unsigned phase)
+static enum step skip(struct xw_frames *f, uint64_t n, unsigned phase)
 {
 	f->skip = n;
 	f->phase = phase;
@@ -54,7 +54,7 @@ static enum step zstd_frame(struct xw_frames *f, const unsigned char *p, size_t 
 	header += dict_size[p[4] & 3] + content_size[p[4] >> 6];
 	header += !(p[4] >> 6) && p[4] & 0x20;
 	f->check = p[4] & 4 ? 4 : 0;
-	return pass(f, header, ZSTD_BLOCK);
+	return skip(f, header, ZSTD_BLOCK);
 }
 
 static enum step zstd_block(struct xw_frames *f, const unsigned char *p, size_t n)
@@ -68,7 +68,7 @@ static enum step zstd_block(struct xw_frames *f, const unsigned char *p, size_t 
 	type = head >> 1 & 3;
 	if (type == RESERVED)
 		return DAMAGE;
-	return pass(f, 3 + (type == RLE ? 1 : head >> 3) + (head & 1 ? f->check : 0),
+	return skip(f, 3 + (type == RLE ? 1 : head >> 3) + (head & 1 ? f->check : 0),
 		    head & 1 ? FRAME : ZSTD_BLOCK);
 }
 
@@ -80,7 +80,7 @@ static enum step lz4_frame(struct xw_frames *f, const unsigned char *p, size_t n
 		return SHORT;
 	f->block_check = p[4] & 0x10;
 	f->check = p[4] & 0x04 ? 4 : 0;
-	return pass(f, 7 + (p[4] & 0x08 ? 8 : 0) + (p[4] & 0x01 ? 4 : 0), LZ4_BLOCK);
+	return skip(f, 7 + (p[4] & 0x08 ? 8 : 0) + (p[4] & 0x01 ? 4 : 0), LZ4_BLOCK);
 }
 
 static enum step lz4_block(struct xw_frames *f, const unsigned char *p, size_t n)
@@ -91,8 +91,8 @@ static enum step lz4_block(struct xw_frames *f, const unsigned char *p, size_t n
 		return SHORT;
 	size = peek32(p);
 	if (!size)
-		return pass(f, 4 + f->check, FRAME);
-	return pass(f, 4 + (uint64_t)(size & INT32_MAX) + (f->block_check ? 4 : 0), LZ4_BLOCK);
+		return skip(f, 4 + f->check, FRAME);
+	return skip(f, 4 + (uint64_t)(size & INT32_MAX) + (f->block_check ? 4 : 0), LZ4_BLOCK);
 }
 
 /* Frames of the legacy format, which the kernel uses, have no end mark. */
@@ -104,8 +104,8 @@ static enum step lz4_legacy_block(struct xw_frames *f, const unsigned char *p, s
 		return SHORT;
 	size = peek32(p);
 	if (!size || size > LZ4_LEGACY_MAX)
-		return pass(f, 0, FRAME);
-	return pass(f, 4 + (uint64_t)size, LZ4_LEGACY_BLOCK);
+		return skip(f, 0, FRAME);
+	return skip(f, 4 + (uint64_t)size, LZ4_LEGACY_BLOCK);
 }
 
 /* ---- xz ---- */
@@ -120,7 +120,7 @@ static enum step xz_stream(struct xw_frames *f, const unsigned char *p, size_t n
 	if (n < 12)
 		return SHORT;
 	f->check = sizes[p[7] & 15];
-	return pass(f, 12, XZ_BLOCK);
+	return skip(f, 12, XZ_BLOCK);
 }
 
 static enum step xz_block(struct xw_frames *f, const unsigned char *p, size_t n)
@@ -130,9 +130,9 @@ static enum step xz_block(struct xw_frames *f, const unsigned char *p, size_t n)
 	f->at = f->value = f->bits = 0;
 	if (!*p) {
 		f->at = 1;
-		return pass(f, 1, XZ_COUNT);
+		return skip(f, 1, XZ_COUNT);
 	}
-	return pass(f, (*p + 1u) * 4, XZ_CHUNK);
+	return skip(f, (*p + 1u) * 4, XZ_CHUNK);
 }
 
 /* One LZMA2 chunk. The last one is followed by padding and the check of the block. */
@@ -146,14 +146,14 @@ static enum step xz_chunk(struct xw_frames *f, const unsigned char *p, size_t n)
 		return DAMAGE;
 	if (!*p) {
 		f->at++;
-		return pass(f, 1 + (4 - f->at % 4) % 4 + f->check, XZ_BLOCK);
+		return skip(f, 1 + (4 - f->at % 4) % 4 + f->check, XZ_BLOCK);
 	}
 	if (*p <= 2)
 		len = 3 + ((uint64_t)p[1] << 8 | p[2]) + 1;
 	else
 		len = 5 + (*p >= 0xC0) + ((uint64_t)p[3] << 8 | p[4]) + 1;
 	f->at += len;
-	return pass(f, len, XZ_CHUNK);
+	return skip(f, len, XZ_CHUNK);
 }
 
 /*
@@ -165,7 +165,7 @@ static enum step xz_index(struct xw_frames *f, const unsigned char *p, size_t n)
 	enum { CRC = 4, FOOTER = 12, BITS_MAX = 63 };
 
 	if (f->phase == XZ_RECORDS && !f->records)
-		return pass(f, (4 - f->at % 4) % 4 + CRC + FOOTER, FRAME);
+		return skip(f, (4 - f->at % 4) % 4 + CRC + FOOTER, FRAME);
 	if (!n)
 		return SHORT;
 	if (f->bits >= BITS_MAX)
@@ -174,12 +174,12 @@ static enum step xz_index(struct xw_frames *f, const unsigned char *p, size_t n)
 	f->bits += 7;
 	f->at++;
 	if (*p & 0x80)
-		return pass(f, 1, f->phase);
+		return skip(f, 1, f->phase);
 	if (f->phase == XZ_COUNT && f->value > UINT64_MAX / 2)
 		return DAMAGE;
 	f->records = f->phase == XZ_COUNT ? 2 * f->value : f->records - 1;
 	f->value = f->bits = 0;
-	return pass(f, 1, XZ_RECORDS);
+	return skip(f, 1, XZ_RECORDS);
 }
 
 /* ---- all formats ---- */
@@ -194,11 +194,11 @@ static enum step frame(struct xw_frames *f, const unsigned char *p, size_t n)
 		return n ? SHORT : END;
 	magic = peek32(p);
 	if ((magic & ~15u) == SKIPPABLE)
-		return n < 8 ? SHORT : pass(f, 8 + (uint64_t)peek32(p + 4), FRAME);
+		return n < 8 ? SHORT : skip(f, 8 + (uint64_t)peek32(p + 4), FRAME);
 	if (f->kind == XW_FRAMES_ZSTD)
 		return magic == ZSTD_MAGIC ? zstd_frame(f, p, n) : END;
 	if (magic == LZ4_LEGACY_MAGIC)
-		return pass(f, 4, LZ4_LEGACY_BLOCK);
+		return skip(f, 4, LZ4_LEGACY_BLOCK);
 	return magic == LZ4_MAGIC ? lz4_frame(f, p, n) : END;
 }
 

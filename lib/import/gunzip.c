@@ -26,11 +26,11 @@ int xw_gunzip(struct xw_feed *lower, struct xw_feed **out)
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "import/gzip_header.h"
 
 #define IN_BYTES ((size_t)256 << 10)
 #define TRIAL_BYTES ((size_t)64 << 10)
-#define BEHIND_MAX ((size_t)16 << 20)
 
 struct gunzip {
 	struct xw_feed f;
@@ -59,10 +59,8 @@ static ssize_t refill(struct gunzip *g)
 	if (left)
 		memmove(g->buf, g->z->next_in, left);
 	n = xw_feed_read(g->lower, g->buf + left, IN_BYTES - left);
-	if (n < 0) {
-		snprintf(g->f.err, sizeof(g->f.err), "%s", g->lower->err);
-		return n;
-	}
+	if (n < 0)
+		return xw_feed_fail_lower(&g->f, g->lower, n);
 	g->z->next_in = g->buf;
 	g->z->avail_in = (uint32_t)(left + (size_t)n);
 	g->last = n == 0;
@@ -73,19 +71,14 @@ static ssize_t refill(struct gunzip *g)
 static ssize_t next_member(struct gunzip *g)
 {
 	while (g->z->avail_in < 2 && !g->last) {
-		const ssize_t err = refill(g);
+		const ssize_t rc = refill(g);
 
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 	}
 	g->head = (struct xw_gzip_header){0};
 	g->ended = !xw_gzip_begins(g->z->next_in, g->z->avail_in);
 	return 0;
-}
-
-static bool all_zero(const unsigned char *p, size_t n)
-{
-	return !n || (!*p && !memcmp(p, p + 1, n - 1));
 }
 
 /* Is there trailing data other than padding? 0 or a negative code. */
@@ -98,16 +91,16 @@ static ssize_t look_behind(struct gunzip *g)
 		return 0;
 	g->looked = true;
 	for (;;) {
-		ssize_t err;
+		ssize_t rc;
 
-		zero = zero && all_zero(g->z->next_in, g->z->avail_in);
+		zero = zero && xw_all_zero(g->z->next_in, g->z->avail_in);
 		seen += g->z->avail_in;
 		g->z->avail_in = 0;
-		if (g->last || seen >= BEHIND_MAX)
+		if (g->last || seen >= XW_FEED_BEHIND_MAX)
 			break;
-		err = refill(g);
-		if (err)
-			return err;
+		rc = refill(g);
+		if (rc)
+			return rc;
 	}
 	g->f.behind = g->any && !zero;
 	return 0;
@@ -149,37 +142,37 @@ static ssize_t read_header(struct gunzip *g)
 static ssize_t gunzip_read(struct xw_feed *f, void *buf, size_t len)
 {
 	struct gunzip *g = (struct gunzip *)f;
-	ssize_t err = 0;
+	struct inflate_state *z = g->z;
+	ssize_t rc = 0;
 
 	if (!len)
 		return 0;
 	len = XW_MIN(len, UINT32_MAX / 2);
-	while (!g->ended && !err) {
-		struct inflate_state *z = g->z;
-		int rc;
+	while (!g->ended && !rc) {
+		int status;
 
 		if (!z->avail_in && !g->last) {
-			err = refill(g);
+			rc = refill(g);
 			continue;
 		}
 		if (g->head.state == XW_GZIP_HEADER_MORE) {
-			err = read_header(g);
+			rc = read_header(g);
 			continue;
 		}
 		z->next_out = buf;
 		z->avail_out = (uint32_t)len;
-		rc = isal_inflate(z);
-		if (rc < 0)
-			return failed(g, rc);
+		status = isal_inflate(z);
+		if (status < 0)
+			return failed(g, status);
 		if (z->block_state == ISAL_BLOCK_FINISH)
-			err = next_member(g);
+			rc = next_member(g);
 		else if (z->avail_out == len && !z->avail_in && g->last)
 			return failed(g, 0);
 		g->any |= z->avail_out < len;
-		if (z->avail_out < len && !err)
+		if (z->avail_out < len && !rc)
 			return (ssize_t)(len - z->avail_out);
 	}
-	return err ? err : look_behind(g);
+	return rc ? rc : look_behind(g);
 }
 
 static void gunzip_close(struct xw_feed *f)
@@ -241,8 +234,7 @@ int xw_gunzip(struct xw_feed *lower, struct xw_feed **out)
 	}
 	g->z->avail_in = 0;
 	g->z->next_in = g->buf;
-	g->f = (struct xw_feed){
-		.ops = &ops, .raw = lower->raw, .tick = lower->tick, .wake = lower->wake};
+	xw_feed_init_above(&g->f, &ops, lower);
 	g->lower = lower;
 	*out = &g->f;
 	return 1;

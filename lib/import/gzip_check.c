@@ -129,7 +129,7 @@ size_t xw_gzip_check_in(struct xw_gzip_check *g, const unsigned char *p, size_t 
  * Judge the candidates that are due, in order. Returns the distance to the first one that is not,
  * at most `far`. Sizes are modulo 2^32.
  */
-static uint64_t settle(struct xw_gzip_check *g, uint64_t far)
+static uint64_t judge(struct xw_gzip_check *g, uint64_t far)
 {
 	for (; g->first < g->ends.n; g->first++) {
 		const struct xw_gzip_end *e = &g->ends.v[g->first];
@@ -148,7 +148,7 @@ static uint64_t settle(struct xw_gzip_check *g, uint64_t far)
 void xw_gzip_check_out(struct xw_gzip_check *g, const unsigned char *p, size_t n)
 {
 	for (;;) {
-		size_t step = (size_t)settle(g, n);
+		size_t step = (size_t)judge(g, n);
 
 		if (!n)
 			break;

@@ -6,23 +6,18 @@
 enum { FIXED, EXTRA_LEN, EXTRA, NAME, COMMENT, CHECKSUM, END }; /* phases */
 enum { FIXED_BYTES = 10, FHCRC = 2, FEXTRA = 4, FNAME = 8, FCOMMENT = 16, FLAGS = 31 };
 
-/* The flag that a field depends on; 0: mandatory. */
-static unsigned flag_of(unsigned phase)
+static void next_field(struct xw_gzip_header *h)
 {
+	/* the flag that a field depends on; 0: mandatory */
 	static const unsigned char flags[] = {
 		[EXTRA_LEN] = FEXTRA, [EXTRA] = FEXTRA,   [NAME] = FNAME,
 		[COMMENT] = FCOMMENT, [CHECKSUM] = FHCRC, [END] = 0,
 	};
 
-	return flags[phase];
-}
-
-static void next_field(struct xw_gzip_header *h)
-{
 	h->at = 0;
 	do
 		h->phase++;
-	while ((flag_of(h->phase) && !(h->flags & flag_of(h->phase))) ||
+	while ((flags[h->phase] && !(h->flags & flags[h->phase])) ||
 	       (h->phase == EXTRA && !h->value));
 	if (h->phase == END)
 		h->state = XW_GZIP_HEADER_DONE;

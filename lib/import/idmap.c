@@ -3,9 +3,9 @@
 
 #include "import/idmap.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "import/lines.h"
 
 struct reading {
@@ -21,19 +21,25 @@ static bool number_of(const struct reading *r, const char *word, uint32_t *id)
 	return r->names->lookup && !r->names->lookup(r->names->arg, r->group, word, id);
 }
 
-static int refuse(const struct xw_line *l, const char *word, const char *forms)
+static int unknown(const struct xw_line *l, const char *word, const char *forms)
 {
 	if (*word == '+')
 		return xw_line_fail(l, "'%.80s' is not + and a number up to 4294967295", word);
 	return xw_line_fail(l, "unknown name '%.80s' (numbers are written %s)", word, forms);
 }
 
-static int take(void *arg, struct xw_line *l)
+static size_t find(const struct xw_idmap *m, uint32_t from)
+{
+	return XW_LOWER_BOUND(k, m->v.n, m->v.v[k].from >= from);
+}
+
+static int add_line(void *arg, struct xw_line *l)
 {
 	const struct reading *r = arg;
 	char *words[2], *colon;
 	struct xw_idmap_pair p;
-	size_t n;
+	struct xw_idmap *m = r->m;
+	size_t n, at;
 
 	l->text[strcspn(l->text, "#")] = '\0';
 	n = xw_line_words(l, words, 2);
@@ -43,45 +49,37 @@ static int take(void *arg, struct xw_line *l)
 		return xw_line_fail(l, "must be two words, OLD NEW");
 	colon = strchr(words[1], ':');
 	if (!number_of(r, words[0], &p.from))
-		return refuse(l, words[0], "+NUMBER");
+		return unknown(l, words[0], "+NUMBER");
 	if (colon && !xw_line_u32(colon + 1, &p.to))
 		return xw_line_fail(l, "'%.80s' is not NAME:NUMBER", words[1]);
 	if (!colon && !number_of(r, words[1], &p.to))
-		return refuse(l, words[1], "+NUMBER or NAME:NUMBER");
-	/* the first line for an ID takes precedence, as in tar */
-	for (size_t i = 0; i < r->m->v.n; i++)
-		if (r->m->v.v[i].from == p.from)
-			return 0;
-	return xw_vec_push(&r->m->v, p) ? xw_fail_nomem(l->diag, l->option) : 0;
-}
-
-static int by_from(const void *a, const void *b)
-{
-	const struct xw_idmap_pair *x = a, *y = b;
-
-	return x->from < y->from ? -1 : x->from > y->from;
+		return unknown(l, words[1], "+NUMBER or NAME:NUMBER");
+	at = find(m, p.from);
+	if (at < m->v.n && m->v.v[at].from == p.from)
+		return 0; /* the first line for an ID takes precedence, as in tar */
+	if (xw_vec_push(&m->v, p))
+		return xw_fail_nomem(l->diag, l->option);
+	memmove(m->v.v + at + 1, m->v.v + at, (m->v.n - 1 - at) * sizeof(p));
+	m->v.v[at] = p;
+	return 0;
 }
 
 int xw_idmap_read(struct xw_idmap *m, const char *option, const char *file, bool group,
 		  const struct xw_acl_names *names, struct xw_diag *diag)
 {
 	struct reading r = {m, group, names};
-	int rc = xw_lines_read(option, file, diag, take, &r);
 
-	if (!rc && m->v.n)
-		qsort(m->v.v, m->v.n, sizeof(*m->v.v), by_from);
-	return rc;
+	return xw_lines_read(option, file, diag, add_line, &r);
 }
 
 bool xw_idmap_apply(const struct xw_idmap *m, uint32_t *id)
 {
-	const struct xw_idmap_pair key = {.from = *id}, *found = NULL;
+	const size_t at = find(m, *id);
 
-	if (m->v.n)
-		found = bsearch(&key, m->v.v, m->v.n, sizeof(key), by_from);
-	if (found)
-		*id = found->to;
-	return found;
+	if (at == m->v.n || m->v.v[at].from != *id)
+		return false;
+	*id = m->v.v[at].to;
+	return true;
 }
 
 void xw_idmap_free(struct xw_idmap *m)

@@ -20,10 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/err.h"
 #include "import/input.h"
-
-#define BEHIND_MAX (16u << 20)
 
 struct slot {
 	unsigned char *p;
@@ -94,20 +93,18 @@ static void *reader(void *arg)
 static bool start_reader(struct xw_input *in)
 {
 	sigset_t all, old;
-	int r;
+	int rc;
 
 	/* The consumer no longer reads the feed itself, so it calls the tick. */
-	if (in->feed->tick) {
-		in->tick = *in->feed->tick;
-		in->feed->tick->fn = NULL;
-	}
+	in->tick = *in->feed->tick;
+	in->feed->tick->fn = NULL;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&in->thread, NULL, reader, in);
+	rc = pthread_create(&in->thread, NULL, reader, in);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (r && in->feed->tick)
+	if (rc)
 		*in->feed->tick = in->tick;
-	return r == 0;
+	return !rc;
 }
 
 struct xw_input *xw_input_new(struct xw_feed *feed, bool threaded)
@@ -143,14 +140,20 @@ static void add_tick(struct timespec *t)
 	}
 }
 
-static void stop_reader(struct xw_input *in)
+/* Let the reader end after the current unit. */
+static void request_stop(struct xw_input *in)
 {
-	if (!in->threaded)
-		return;
 	pthread_mutex_lock(&in->lock);
 	in->stop = true;
 	pthread_cond_signal(&in->room);
 	pthread_mutex_unlock(&in->lock);
+}
+
+static void stop_reader(struct xw_input *in)
+{
+	if (!in->threaded)
+		return;
+	request_stop(in);
 	xw_feed_cancel(in->feed);
 	pthread_join(in->thread, NULL);
 	in->threaded = false;
@@ -167,12 +170,9 @@ static int end_reader(struct xw_input *in)
 
 	if (!in->threaded)
 		return 0;
-	pthread_mutex_lock(&in->lock);
-	in->stop = true;
-	pthread_cond_signal(&in->room);
-	pthread_mutex_unlock(&in->lock);
+	request_stop(in);
 	do {
-		rc = in->tick.fn ? in->tick.fn(in->tick.arg) : 0;
+		rc = xw_feed_call_tick(&in->tick);
 		clock_gettime(CLOCK_REALTIME, &until);
 		add_tick(&until);
 	} while (!rc && pthread_timedjoin_np(in->thread, NULL, &until) == ETIMEDOUT);
@@ -181,8 +181,7 @@ static int end_reader(struct xw_input *in)
 		return rc;
 	}
 	in->threaded = false;
-	if (in->feed->tick)
-		*in->feed->tick = in->tick;
+	*in->feed->tick = in->tick;
 	return 0;
 }
 
@@ -200,29 +199,18 @@ void xw_input_free(struct xw_input *in)
 	free(in);
 }
 
-/* Push the units that were not consumed back to the feed, the last one first. */
-static int put_back(struct xw_input *in)
+int xw_input_release(struct xw_input *in, struct xw_feed **feed)
 {
-	int rc = 0;
+	int rc = end_reader(in);
 
+	/* push back the units that were not consumed, the last one first */
 	for (uint64_t i = in->filled; i > in->freed && !rc; i--) {
 		const struct slot *s = &in->slots[(i - 1) % in->n_slots];
 		const size_t off = i - 1 == in->freed && in->holds ? in->off : 0;
 
 		rc = xw_feed_unread(in->feed, s->p + off, s->len - off);
 	}
-	return rc;
-}
-
-int xw_input_release(struct xw_input *in, struct xw_feed **feed)
-{
-	int rc = end_reader(in);
-
-	if (!rc)
-		rc = put_back(in);
-	*feed = rc ? NULL : in->feed;
-	if (!rc)
-		in->feed = NULL;
+	*feed = rc ? NULL : steal(in->feed);
 	xw_input_free(in);
 	return rc;
 }
@@ -251,11 +239,10 @@ static int wait_more(struct xw_input *in)
 static int next_unit(struct xw_input *in)
 {
 	/* called even without waiting: the input to be skipped may be endless */
-	int r = in->tick.fn ? in->tick.fn(in->tick.arg) : 0;
+	int rc = xw_feed_call_tick(&in->tick);
 
-	if (r)
-		return r;
-	r = 1;
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&in->lock);
 	if (in->holds) {
 		in->freed++;
@@ -266,17 +253,14 @@ static int next_unit(struct xw_input *in)
 		in->end = fill(in, &in->slots[in->filled % in->n_slots]);
 		in->filled++;
 	}
-	while (in->filled == in->freed && !in->end && r == 1) {
-		int rc = wait_more(in);
-
-		r = rc ? rc : 1;
-	}
-	if (in->filled == in->freed && r == 1)
-		r = in->end < 0 ? in->end : 0;
+	while (in->filled == in->freed && !in->end && !rc)
+		rc = wait_more(in);
+	if (!rc)
+		rc = in->filled != in->freed ? 1 : XW_MIN(in->end, 0);
 	pthread_mutex_unlock(&in->lock);
-	in->holds = r == 1;
+	in->holds = rc == 1;
 	in->off = 0;
-	return r;
+	return rc;
 }
 
 int xw_input_get(struct xw_input *in, const unsigned char **p, size_t *len)
@@ -284,12 +268,12 @@ int xw_input_get(struct xw_input *in, const unsigned char **p, size_t *len)
 	const struct slot *s = &in->slots[in->freed % in->n_slots];
 
 	while (!in->holds || in->off == s->len) {
-		int r = next_unit(in);
+		int rc = next_unit(in);
 
-		if (r <= 0) {
+		if (rc <= 0) {
 			*p = NULL;
 			*len = 0;
-			return r;
+			return rc;
 		}
 		s = &in->slots[in->freed % in->n_slots];
 	}
@@ -310,10 +294,10 @@ int xw_input_copy(struct xw_input *in, void *dst, uint64_t n, uint64_t *got)
 	while (*got < n) {
 		const unsigned char *p;
 		size_t len;
-		int err = xw_input_get(in, &p, &len);
+		int rc = xw_input_get(in, &p, &len);
 
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 		if (!len)
 			break;
 		len = (size_t)XW_MIN(len, n - *got);
@@ -327,7 +311,7 @@ int xw_input_copy(struct xw_input *in, void *dst, uint64_t n, uint64_t *got)
 
 uint64_t xw_input_enough(const struct xw_input *in, bool compressed)
 {
-	return compressed ? UINT64_MAX : in->pos + BEHIND_MAX;
+	return compressed ? UINT64_MAX : in->pos + XW_FEED_BEHIND_MAX;
 }
 
 uint64_t xw_input_pos(const struct xw_input *in)

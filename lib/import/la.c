@@ -93,7 +93,7 @@ static la_ssize_t stream_read(struct archive *a, void *arg, const void **buf)
 	struct la *l = arg;
 	const unsigned char *p;
 	size_t len;
-	int err;
+	int rc;
 
 	if (l->tail && l->held) {
 		memcpy(l->tail, l->block, l->held);
@@ -101,9 +101,9 @@ static la_ssize_t stream_read(struct archive *a, void *arg, const void **buf)
 	}
 	xw_input_eat(l->in, l->held);
 	l->held = 0;
-	err = xw_input_get(l->in, &p, &len);
-	if (err) {
-		l->in_err = err;
+	rc = xw_input_get(l->in, &p, &len);
+	if (rc) {
+		l->in_err = rc;
 		strncpy(l->in_text, xw_input_error(l->in), sizeof(l->in_text) - 1);
 		archive_set_error(a, EIO, "%s", l->in_text);
 		return ARCHIVE_FATAL;
@@ -158,16 +158,11 @@ static void warn_once(struct la *l, unsigned bit, const char *what)
 	l->warned |= 1u << bit;
 }
 
-static struct xw_slice as_slice(const char *s)
-{
-	return (struct xw_slice){s, s ? strlen(s) : 0};
-}
-
 static int set_names(struct la *l, struct archive_entry *ae)
 {
 	const char *path = archive_entry_pathname(ae), *link = archive_entry_hardlink(ae);
 
-	l->e.path = as_slice(path ? path : archive_entry_pathname_utf8(ae));
+	l->e.path = xw_slice_of(path ? path : archive_entry_pathname_utf8(ae));
 	if (!l->e.path.len)
 		return la_fail(l, XW_ERR_INPUT,
 			       path ? "a member's name is empty" : "a member's name is unreadable");
@@ -175,10 +170,10 @@ static int set_names(struct la *l, struct archive_entry *ae)
 		link = archive_entry_hardlink_utf8(ae);
 	if (link) {
 		l->e.type = XW_ET_HARDLINK;
-		l->e.link = as_slice(link);
+		l->e.link = xw_slice_of(link);
 	} else if (archive_entry_filetype(ae) == AE_IFLNK) {
 		link = archive_entry_symlink(ae);
-		l->e.link = as_slice(link ? link : archive_entry_symlink_utf8(ae));
+		l->e.link = xw_slice_of(link ? link : archive_entry_symlink_utf8(ae));
 	} else {
 		return 0;
 	}
@@ -187,34 +182,25 @@ static int set_names(struct la *l, struct archive_entry *ae)
 
 static int set_type(struct la *l, struct archive_entry *ae)
 {
-	switch (archive_entry_filetype(ae)) {
-	case AE_IFREG:
-	case 0: /* no type in this format */
-		l->e.type = XW_ET_REG;
-		if (l->e.path.p[l->e.path.len - 1] == '/')
-			l->e.type = XW_ET_DIR;
-		return 0;
-	case AE_IFDIR:
-		l->e.type = XW_ET_DIR;
-		return 0;
-	case AE_IFLNK:
-		l->e.type = XW_ET_LNK;
-		return 0;
-	case AE_IFCHR:
-		l->e.type = XW_ET_CHR;
-		return 0;
-	case AE_IFBLK:
-		l->e.type = XW_ET_BLK;
-		return 0;
-	case AE_IFIFO:
-		l->e.type = XW_ET_FIFO;
-		return 0;
-	case AE_IFSOCK:
-		l->e.type = XW_ET_SOCK;
-		return 0;
-	default:
+	static const struct {
+		unsigned mode;
+		enum xw_etype type;
+	} types[] = {
+		{AE_IFREG, XW_ET_REG}, {0, XW_ET_REG}, /* 0: no type in this format */
+		{AE_IFDIR, XW_ET_DIR}, {AE_IFLNK, XW_ET_LNK},  {AE_IFCHR, XW_ET_CHR},
+		{AE_IFBLK, XW_ET_BLK}, {AE_IFIFO, XW_ET_FIFO}, {AE_IFSOCK, XW_ET_SOCK},
+	};
+	const unsigned mode = archive_entry_filetype(ae);
+	size_t i = 0;
+
+	while (i < XW_ARRAY_SIZE(types) && types[i].mode != mode)
+		i++;
+	if (i == XW_ARRAY_SIZE(types))
 		return la_fail(l, XW_ERR_INPUT, "unknown file type");
-	}
+	l->e.type = types[i].type;
+	if (l->e.type == XW_ET_REG && l->e.path.p[l->e.path.len - 1] == '/')
+		l->e.type = XW_ET_DIR;
+	return 0;
 }
 
 static int set_numbers(struct la *l, struct archive_entry *ae)
@@ -233,7 +219,7 @@ static int set_numbers(struct la *l, struct archive_entry *ae)
 	e->mtime = (struct xw_time){archive_entry_mtime(ae), (uint32_t)ns};
 	e->atime = (struct xw_time){archive_entry_atime(ae), (uint32_t)ans};
 	e->has_atime = archive_entry_atime_is_set(ae);
-	if (e->type == XW_ET_CHR || e->type == XW_ET_BLK) {
+	if (xw_entry_is_device(e)) {
 		e->dev_major = (uint32_t)archive_entry_rdevmajor(ae);
 		e->dev_minor = (uint32_t)archive_entry_rdevminor(ae);
 	}
@@ -249,7 +235,7 @@ static int set_xattrs(struct la *l, struct archive_entry *ae)
 	l->xattrs.n = 0;
 	archive_entry_xattr_reset(ae);
 	while (archive_entry_xattr_next(ae, &name, &value, &len) == ARCHIVE_OK) {
-		struct xw_entry_xattr x = {as_slice(name), {value, len}};
+		struct xw_entry_xattr x = {xw_slice_of(name), {value, len}};
 		size_t i = 0;
 
 		if (!x.name.len || len > XATTR_VALUE_MAX)
@@ -267,29 +253,30 @@ static int set_xattrs(struct la *l, struct archive_entry *ae)
 	return 0;
 }
 
-static int set_acls(struct la *l, struct archive_entry *ae)
+/* The text of an ACL in *text, libarchive's allocation, unless ae has none of this type. */
+static int acl_text(struct la *l, struct archive_entry *ae, int type, char **text)
 {
 	const int style =
 		ARCHIVE_ENTRY_ACL_STYLE_SEPARATOR_COMMA | ARCHIVE_ENTRY_ACL_STYLE_EXTRA_ID;
-	int types = archive_entry_acl_types(ae);
 
+	free(*text);
+	*text = NULL;
+	if (!(archive_entry_acl_types(ae) & type))
+		return 0;
+	*text = archive_entry_acl_to_text(ae, NULL, style | type);
+	return *text ? 0 : la_fail(l, XW_ERR_INPUT, "its ACL is unreadable");
+}
+
+static int set_acls(struct la *l, struct archive_entry *ae)
+{
 	archive_entry_acl_reset(ae, ARCHIVE_ENTRY_ACL_TYPE_ACCESS);
-	free(l->acl_access);
-	free(l->acl_default);
-	l->acl_access = l->acl_default = NULL;
-	if (types & ARCHIVE_ENTRY_ACL_TYPE_ACCESS)
-		l->acl_access =
-			archive_entry_acl_to_text(ae, NULL, style | ARCHIVE_ENTRY_ACL_TYPE_ACCESS);
-	if (types & ARCHIVE_ENTRY_ACL_TYPE_DEFAULT)
-		l->acl_default =
-			archive_entry_acl_to_text(ae, NULL, style | ARCHIVE_ENTRY_ACL_TYPE_DEFAULT);
-	if ((types & ARCHIVE_ENTRY_ACL_TYPE_ACCESS && !l->acl_access) ||
-	    (types & ARCHIVE_ENTRY_ACL_TYPE_DEFAULT && !l->acl_default))
-		return la_fail(l, XW_ERR_INPUT, "its ACL is unreadable");
-	if (types & ARCHIVE_ENTRY_ACL_TYPE_NFS4)
+	if (acl_text(l, ae, ARCHIVE_ENTRY_ACL_TYPE_ACCESS, &l->acl_access) ||
+	    acl_text(l, ae, ARCHIVE_ENTRY_ACL_TYPE_DEFAULT, &l->acl_default))
+		return l->failed;
+	if (archive_entry_acl_types(ae) & ARCHIVE_ENTRY_ACL_TYPE_NFS4)
 		warn_once(l, 0, "NFSv4 ACLs are ignored");
-	l->e.acl_access = as_slice(l->acl_access);
-	l->e.acl_default = as_slice(l->acl_default);
+	l->e.acl_access = xw_slice_of(l->acl_access);
+	l->e.acl_default = xw_slice_of(l->acl_default);
 	return 0;
 }
 
@@ -356,17 +343,17 @@ static int set_entry(struct la *l, struct archive_entry *ae)
 /* Read the next header: 1 and *ae, 0 at the end, or a failure. Warnings are logged. */
 static int read_header(struct la *l, struct archive_entry **ae)
 {
-	int r;
+	int status;
 
 	l->e.path.len = 0;
 	do
-		r = archive_read_next_header(l->a, ae);
-	while (r == ARCHIVE_RETRY && !l->in_err);
-	if (r == ARCHIVE_EOF)
+		status = archive_read_next_header(l->a, ae);
+	while (status == ARCHIVE_RETRY && !l->in_err);
+	if (status == ARCHIVE_EOF)
 		return 0;
-	if (r < ARCHIVE_WARN)
+	if (status < ARCHIVE_WARN)
 		return la_fail_archive(l);
-	if (r == ARCHIVE_WARN) {
+	if (status == ARCHIVE_WARN) {
 		const char *path = archive_entry_pathname(*ae);
 
 		xw_log(l->src.diag, XW_LOG_WARN, "%s: member '%s': %s", l->src.name,
@@ -384,15 +371,15 @@ static int drain(struct la *l)
 	const uint64_t enough = xw_input_enough(l->in, l->compressed);
 	const unsigned char *p;
 	size_t len = l->held;
-	int err = 0;
+	int rc = 0;
 
-	while (len && !err && xw_input_pos(l->in) < enough) {
+	while (len && !rc && xw_input_pos(l->in) < enough) {
 		xw_input_eat(l->in, len);
-		err = xw_input_get(l->in, &p, &len);
+		rc = xw_input_get(l->in, &p, &len);
 	}
 	l->held = 0;
-	if (err)
-		return la_fail(l, err, xw_input_error(l->in));
+	if (rc)
+		return la_fail(l, rc, xw_input_error(l->in));
 	if (l->compressed && xw_input_has_trailing(l->in))
 		xw_log(l->src.diag, XW_LOG_WARN,
 		       "%s: trailing data after the compressed stream is ignored", l->src.name);
@@ -404,28 +391,28 @@ static int la_next(struct xw_source *s, const struct xw_entry **e)
 	struct la *l = (struct la *)s;
 	struct archive_entry *ae = l->first;
 	locale_t old;
-	int r = 1;
+	int rc = 1;
 
 	if (l->failed || l->done)
 		return l->failed;
 	old = uselocale(l->utf8);
 	if (!l->first)
-		r = read_header(l, &ae);
+		rc = read_header(l, &ae);
 	l->first = NULL;
-	if (r == 1)
-		r = set_entry(l, ae);
+	if (rc == 1)
+		rc = set_entry(l, ae);
 	uselocale(old);
-	if (r == 1)
+	if (rc == 1)
 		*e = &l->e;
-	l->done = r == 0;
-	return r == 0 && l->drain ? drain(l) : r;
+	l->done = rc == 0;
+	return rc == 0 && l->drain ? drain(l) : rc;
 }
 
 static int la_read(struct xw_source *s, const void **buf, size_t *len, uint64_t *off)
 {
 	struct la *l = (struct la *)s;
 	locale_t old;
-	int r;
+	int status;
 
 	if (l->failed || !l->data)
 		return l->failed;
@@ -434,15 +421,15 @@ static int la_read(struct xw_source *s, const void **buf, size_t *len, uint64_t 
 		la_int64_t at = 0;
 
 		*len = 0;
-		r = archive_read_data_block(l->a, buf, len, &at);
+		status = archive_read_data_block(l->a, buf, len, &at);
 		*off = (uint64_t)at;
-	} while (r == ARCHIVE_RETRY || (r == ARCHIVE_OK && !*len));
+	} while (status == ARCHIVE_RETRY || (status == ARCHIVE_OK && !*len));
 	uselocale(old);
-	if (r == ARCHIVE_EOF) {
+	if (status == ARCHIVE_EOF) {
 		l->data = false;
 		return 0;
 	}
-	if (r != ARCHIVE_OK) /* a warning at this point means damaged data */
+	if (status != ARCHIVE_OK) /* a warning at this point means damaged data */
 		return la_fail_archive(l);
 	if (*off < l->off || *len > l->e.size || *off > l->e.size - *len)
 		return la_fail(l, XW_ERR_INPUT, "its content does not fit its size");
@@ -558,20 +545,10 @@ static void support_formats(struct archive *a)
 	archive_read_support_format_tar(a);
 }
 
-static locale_t utf8_locale(void)
-{
-	static const char *const names[] = {"C.UTF-8", "C.utf8", "en_US.UTF-8"};
-	locale_t l = (locale_t)0;
-
-	for (size_t i = 0; i < XW_ARRAY_SIZE(names) && !l; i++)
-		l = newlocale(LC_CTYPE_MASK, names[i], (locale_t)0);
-	return l;
-}
-
 /* Open the archive and read the first header, which fails if this is not an archive. */
 static int la_start(struct la *l)
 {
-	int r;
+	int rc;
 
 	archive_read_set_callback_data(l->a, l);
 	archive_read_set_read_callback(l->a, l->in ? stream_read : file_read);
@@ -579,21 +556,22 @@ static int la_start(struct la *l)
 		archive_read_set_seek_callback(l->a, file_seek);
 	if (archive_read_open1(l->a) < ARCHIVE_WARN)
 		return la_fail_archive(l);
-	r = read_header(l, &l->first);
-	if (r == 1 && l->in && archive_format(l->a) == ARCHIVE_FORMAT_ZIP)
+	rc = read_header(l, &l->first);
+	if (rc == 1 && l->in && archive_format(l->a) == ARCHIVE_FORMAT_ZIP)
 		warn_once(l, 2,
 			  "zip stores modes and symlinks at its end, out of reach in a stream: "
 			  "specify it as a regular file");
-	l->done = r == 0;
-	return r < 0 ? r : 0;
+	l->done = rc == 0;
+	return rc < 0 ? rc : 0;
 }
 
 static int la_new(struct la *l, const struct xw_la_params *p, struct xw_source **out)
 {
 	static const struct xw_source_ops ops = {
 		.next = la_next, .read = la_read, .close = la_close, .consumed = la_consumed};
+	static const char *const locales[] = {"C.UTF-8", "C.utf8", "en_US.UTF-8"};
 	locale_t old;
-	int err;
+	int rc;
 
 	l->src.ops = &ops;
 	l->src.diag = p->diag;
@@ -602,7 +580,8 @@ static int la_new(struct la *l, const struct xw_la_params *p, struct xw_source *
 	l->compressed = p->compressed;
 	l->drain = p->drain;
 	l->a = archive_read_new();
-	l->utf8 = utf8_locale();
+	for (size_t i = 0; i < XW_ARRAY_SIZE(locales) && !l->utf8; i++)
+		l->utf8 = newlocale(LC_CTYPE_MASK, locales[i], (locale_t)0);
 	if (!l->in)
 		l->buf = malloc(FILE_BYTES);
 	if (p->chained)
@@ -615,11 +594,11 @@ static int la_new(struct la *l, const struct xw_la_params *p, struct xw_source *
 		warn_once(l, 1, "no UTF-8 locale on this machine: names may be refused");
 	support_formats(l->a);
 	old = uselocale(l->utf8);
-	err = la_start(l);
+	rc = la_start(l);
 	uselocale(old);
-	if (err) {
+	if (rc) {
 		la_close(&l->src);
-		return err;
+		return rc;
 	}
 	*out = &l->src;
 	return 0;

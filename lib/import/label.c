@@ -12,11 +12,6 @@
 #include "disk/inode.h"
 #include "import/fill.h"
 
-static struct xw_slice text(const char *s)
-{
-	return (struct xw_slice){s, strlen(s)};
-}
-
 /* Set owner and mode; symlinks keep their mode. */
 static void configure(const struct xw_label_config *c, struct xw_binode *n)
 {
@@ -38,7 +33,7 @@ int xw_fill_label(struct xw_fill *f, struct xw_binode *n, const char *path)
 		configure(c, n);
 	if (c && c->capabilities && xw_binode_is(n, XW_S_IFREG)) {
 		xw_labels_caps(c->capabilities, caps);
-		rc = xw_fill_put_xattr(f, path, n, text("security.capability"), value);
+		rc = xw_fill_put_xattr(f, path, n, xw_slice_of("security.capability"), value);
 	}
 	if (rc)
 		return rc;
@@ -46,7 +41,7 @@ int xw_fill_label(struct xw_fill *f, struct xw_binode *n, const char *path)
 	if (rc != 1)
 		return rc;
 	value = (struct xw_slice){context, strlen(context) + 1};
-	return xw_fill_put_xattr(f, path, n, text("security.selinux"), value);
+	return xw_fill_put_xattr(f, path, n, xw_slice_of("security.selinux"), value);
 }
 
 int xw_fill_label_entry(struct xw_fill *f, struct xw_binode *n)

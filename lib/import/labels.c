@@ -28,14 +28,12 @@ enum { PATH, UID, GID, MODE, WORDS, WORDS_MAX = 16 };
 static char *trimmed(const char *p)
 {
 	size_t n;
-	char *out;
 
 	p += strspn(p, "/");
 	n = strlen(p);
 	while (n && p[n - 1] == '/')
 		n--;
-	out = strndup(p, n);
-	return out;
+	return strndup(p, n);
 }
 
 static bool read_words(char **words, size_t n, struct xw_label_config *c)
@@ -63,7 +61,7 @@ static bool read_words(char **words, size_t n, struct xw_label_config *c)
 	return true;
 }
 
-static int take(void *arg, struct xw_line *l)
+static int add_line(void *arg, struct xw_line *l)
 {
 	struct xw_labels *to = arg;
 	char *words[WORDS_MAX] = {"", NULL}, **first = words;
@@ -136,7 +134,7 @@ static int read_config(struct xw_labels *l, const char *file, struct xw_diag *di
 	int rc;
 
 	l->tables++;
-	rc = xw_lines_read("--fs-config", file, diag, take, l);
+	rc = xw_lines_read("--fs-config", file, diag, add_line, l);
 	if (l->config.n)
 		qsort(l->config.v, l->config.n, sizeof(*l->config.v), by_path_and_line);
 	return rc ? rc : check_conflicts(l, file, diag);

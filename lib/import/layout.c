@@ -17,11 +17,6 @@ enum { OCI_LAYOUT = 1, MANIFEST = 2, LAYERS = 4, REPOSITORIES = 8 };
 
 /* ---- layouts that are stored as files ---- */
 
-static bool is(struct xw_slice s, const char *text)
-{
-	return s.len == strlen(text) && !memcmp(s.p, text, s.len);
-}
-
 static bool begins(struct xw_slice s, const char *text)
 {
 	return s.len > strlen(text) && !memcmp(s.p, text, strlen(text));
@@ -34,21 +29,26 @@ static bool ends(struct xw_slice s, const char *text)
 	return s.len > len && !memcmp(s.p + s.len - len, text, len);
 }
 
-unsigned xw_layout_mark(const struct xw_entry *e)
+static struct xw_slice without_dot(struct xw_slice p)
 {
-	struct xw_slice p = e->path;
-
-	if (e->type != XW_ET_REG)
-		return 0;
-	if (begins(p, "./")) {
+	while (p.len >= 2 && p.p[0] == '.' && p.p[1] == '/') {
 		p.p += 2;
 		p.len -= 2;
 	}
-	if (is(p, "oci-layout"))
+	return p;
+}
+
+unsigned xw_layout_mark(const struct xw_entry *e)
+{
+	const struct xw_slice p = without_dot(e->path);
+
+	if (e->type != XW_ET_REG)
+		return 0;
+	if (xw_slice_is(p, "oci-layout"))
 		return OCI_LAYOUT;
-	if (is(p, "manifest.json"))
+	if (xw_slice_is(p, "manifest.json"))
 		return MANIFEST;
-	if (is(p, "repositories"))
+	if (xw_slice_is(p, "repositories"))
 		return REPOSITORIES;
 	return begins(p, "blobs/sha256/") || ends(p, "/layer.tar") ? LAYERS : 0;
 }
@@ -73,15 +73,6 @@ const char *xw_layout_advice(unsigned marks)
 
 /* ---- detection before reading ---- */
 
-static struct xw_slice without_dot(struct xw_slice p)
-{
-	while (p.len >= 2 && p.p[0] == '.' && p.p[1] == '/') {
-		p.p += 2;
-		p.len -= 2;
-	}
-	return p;
-}
-
 /* HEX, HEX/..., HEX.json, HEX.tar.gz, optionally after "sha256:". */
 static bool is_hash(struct xw_slice p)
 {
@@ -99,8 +90,8 @@ static bool is_hash(struct xw_slice p)
 
 static bool is_index(struct xw_slice p)
 {
-	return is(p, "oci-layout") || is(p, "index.json") || is(p, "manifest.json") ||
-	       is(p, "repositories");
+	return xw_slice_is(p, "oci-layout") || xw_slice_is(p, "index.json") ||
+	       xw_slice_is(p, "manifest.json") || xw_slice_is(p, "repositories");
 }
 
 static struct xw_slice name_of(const struct xw_tar_hdr *h)
@@ -116,10 +107,10 @@ bool xw_layout_begins(const unsigned char *p, size_t len)
 		const bool extension = h->type == 'x' || h->type == 'g' || h->type == 'L';
 		int64_t size;
 
-		if (!extension && name.len && !is(name, "."))
-			return is_index(name) || is_hash(name) || is(name, "blobs") ||
+		if (!extension && name.len && !xw_slice_is(name, "."))
+			return is_index(name) || is_hash(name) || xw_slice_is(name, "blobs") ||
 			       begins(name, "blobs/") || ends(name, "/layer.tar") ||
-			       is(name, "config.json");
+			       xw_slice_is(name, "config.json");
 		if (xw_tar_number(h->size, sizeof(h->size), &size) || size < 0 ||
 		    (uint64_t)size > len)
 			return false;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
+
 int xw_line_fail(const struct xw_line *l, const char *fmt, ...)
 {
 	char why[256];
@@ -54,28 +56,27 @@ bool xw_line_u32(const char *word, uint32_t *out)
 static int read_all(FILE *f, struct xw_line *l, int (*each)(void *arg, struct xw_line *line),
 		    void *arg)
 {
-	char *text = NULL;
+	auto_free char *text = NULL;
 	size_t room = 0;
-	int rc = 0;
 	ssize_t n;
 
-	while (!rc && (errno = 0, n = getline(&text, &room, f)) >= 0) {
+	while (errno = 0, (n = getline(&text, &room, f)) >= 0) {
+		int rc;
+
 		while (n && strchr(" \t\r\v\f\n", text[n - 1]))
 			n--;
 		l->number++;
-		if (memchr(text, 0, (size_t)n)) {
-			rc = xw_line_fail(l, "contains a NUL byte: not a text file");
-			break;
-		}
+		if (memchr(text, 0, (size_t)n))
+			return xw_line_fail(l, "contains a NUL byte: not a text file");
 		text[n] = '\0';
 		l->text = text;
 		rc = n ? each(arg, l) : 0;
+		if (rc)
+			return rc;
 	}
-	if (!rc && ferror(f))
-		rc = xw_fail_errno(l->diag, XW_ERR_IO, errno, "%s: %s: cannot read", l->option,
-				   l->file);
-	free(text);
-	return rc;
+	return ferror(f) ? xw_fail_errno(l->diag, XW_ERR_IO, errno, "%s: %s: cannot read",
+					 l->option, l->file)
+			 : 0;
 }
 
 int xw_lines_read(const char *option, const char *file, struct xw_diag *diag,

@@ -5,8 +5,6 @@
  */
 #include "config.h"
 
-#include <stdio.h>
-
 #include "disk/inode.h"
 #include "import/fill.h"
 
@@ -30,35 +28,27 @@ static const char *kind(uint32_t mode)
 	}
 }
 
-static int refuse(struct xw_fill *f, const struct xw_entry *e, const char *why)
-{
-	xw_diag_clear(f->diag);
-	return xw_fail(f->diag, XW_ERR_INPUT, "%s: line %lu: %.*s: %s", f->source, e->listed,
-		       (int)XW_MIN(e->path.len, 300), e->path.p, why);
-}
-
 /* A table changes owners and modes, but not the type of an existing file. */
 static int check_kind(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n)
 {
-	char why[80];
+	const uint32_t type = xw_fill_type_bits(e->type);
 
-	if (xw_binode_is(n, xw_fill_type_bits(e->type)))
-		return 0;
-	snprintf(why, sizeof(why), "is %s in the image, not %s as in the table", kind(n->mode),
-		 kind(xw_fill_type_bits(e->type)));
-	return refuse(f, e, why);
+	return xw_binode_is(n, type) ? 0
+				     : xw_fill_fail(f, e, XW_ERR_INPUT,
+						    "is %s in the image, not %s as in the table",
+						    kind(n->mode), kind(type));
 }
 
 /* Can n be kept, with owner and mode of the entry? */
-static bool is_it(const struct xw_entry *e, const struct xw_binode *n)
+static bool can_keep(const struct xw_entry *e, const struct xw_binode *n)
 {
-	if (e->type == XW_ET_CHR || e->type == XW_ET_BLK)
+	if (xw_entry_is_device(e))
 		return !(n->flags & XW_BN_OLD) && n->dev.major == e->dev_major &&
 		       n->dev.minor == e->dev_minor;
 	return e->type == XW_ET_DIR || !(n->flags & XW_BN_OLD);
 }
 
-static bool is_so(const struct xw_entry *e, const struct xw_binode *n)
+static bool has_same_mode(const struct xw_entry *e, const struct xw_binode *n)
 {
 	return (n->mode & 07777) == e->mode && n->uid == e->uid && n->gid == e->gid;
 }
@@ -75,7 +65,7 @@ static int make(struct xw_fill *f, const struct xw_entry *e, const struct xw_pat
 	if (!n)
 		return rc ? rc : xw_fail_nomem(f->diag, "file");
 	n->mtime = n->atime = f->tree->now;
-	if (e->type == XW_ET_CHR || e->type == XW_ET_BLK) {
+	if (xw_entry_is_device(e)) {
 		n->dev.major = e->dev_major;
 		n->dev.minor = e->dev_minor;
 	}
@@ -101,11 +91,11 @@ int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e)
 	if (rc || (!n && e->optional))
 		return rc;
 	if (n && n->flags & XW_BN_OLD && e->type == XW_ET_REG && xw_binode_is(n, XW_S_IFREG))
-		return is_so(e, n) ? 0
-				   : refuse(f, e,
-					    "exists in the image with another owner or mode; "
-					    "change it with xw-debugfs");
-	if (!n || !is_it(e, n))
+		return has_same_mode(e, n) ? 0
+					   : xw_fill_fail(f, e, XW_ERR_INPUT,
+							  "exists in the image with another owner "
+							  "or mode; change it with xw-debugfs");
+	if (!n || !can_keep(e, n))
 		rc = make(f, e, &at, old, &n);
 	if (rc)
 		return rc;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "import/layout.h"
 #include "import/oci_image.h"
 #include "import/tar.h"
@@ -89,43 +90,26 @@ static int begin_digests(struct oci *c, const struct xw_oci_layer *l, bool plain
 	return 0;
 }
 
-/* Add the decompressor and the second digest to *f, which is closed on failure. */
-static int stack(struct oci *c, struct xw_feed **f, bool plain)
+/* Add the decompressor and the second digest to *f. */
+static int add_feeds(struct oci *c, struct xw_feed **f, bool plain)
 {
-	struct xw_feed *on = NULL;
-	int r = plain ? 0 : xw_feed_decompress(*f, &on);
+	struct xw_feed *above;
+	const int rc = plain ? 0 : xw_feed_decompress(*f, &above);
 
-	if (r < 0)
-		fail(c, r, (*f)->err);
-	if (r == 1)
-		*f = on;
-	if (r >= 0 && c->diff.state == XW_VERIFY_READING) {
-		on = xw_feed_verified(*f, &c->diff);
-		if (on)
-			*f = on;
-		else
-			r = fail(c, XW_ERR_NOMEM, "out of memory");
-	}
-	if (r < 0)
-		xw_feed_close(*f);
-	return r < 0 ? r : 0;
+	if (rc < 0)
+		return fail(c, rc, (*f)->err);
+	if (rc == 1)
+		*f = above;
+	if (c->diff.state != XW_VERIFY_READING)
+		return 0;
+	above = xw_feed_verified(*f, &c->diff);
+	if (!above)
+		return fail(c, XW_ERR_NOMEM, "out of memory");
+	*f = above;
+	return 0;
 }
 
-/* Fail unless the input is a tar archive. An empty input is one without members. */
-static int check_tar(struct oci *c)
-{
-	const unsigned char *p;
-	size_t len;
-	const int rc = xw_input_get(c->in, &p, &len);
-
-	if (rc)
-		return fail(c, rc, xw_input_error(c->in));
-	return !len || xw_tar_begins(p, len)
-		       ? 0
-		       : fail(c, XW_ERR_INPUT, "is not a tar archive, compressed or not");
-}
-
-static int open_tar(struct oci *c, const struct xw_oci_layer *l)
+static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 {
 	const struct xw_tar_params p = {
 		.name = l->label,
@@ -134,20 +118,10 @@ static int open_tar(struct oci *c, const struct xw_oci_layer *l)
 		.drain = true,
 		.verified = true,
 	};
-	int rc = check_tar(c);
-
-	if (rc)
-		return rc;
-	rc = xw_tar_open(c->in, &p, &c->layer);
-	if (rc)
-		c->in = NULL;
-	return rc;
-}
-
-static int open_layer(struct oci *c, const struct xw_oci_layer *l)
-{
-	struct xw_feed *f;
+	auto_feed struct xw_feed *f = NULL;
+	const unsigned char *head;
 	int plain, rc;
+	size_t len;
 
 	c->src.name = l->label;
 	c->blob = (struct xw_blob_read){.blob.fd = -1};
@@ -164,13 +138,21 @@ static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 	f = xw_feed_blob(&c->blob, c->o.tick);
 	if (!f)
 		return fail(c, XW_ERR_NOMEM, "out of memory");
-	rc = stack(c, &f, plain);
+	rc = add_feeds(c, &f, plain);
 	if (rc)
 		return rc;
-	c->in = xw_input_new(f, c->o.threaded);
+	c->in = xw_input_new(steal(f), c->o.threaded);
 	if (!c->in)
 		return fail(c, XW_ERR_NOMEM, "out of memory");
-	return open_tar(c, l);
+	rc = xw_input_get(c->in, &head, &len);
+	if (rc)
+		return fail(c, rc, xw_input_error(c->in));
+	if (len && !xw_tar_begins(head, len)) /* an empty file is an archive without members */
+		return fail(c, XW_ERR_INPUT, "is not a tar archive, compressed or not");
+	rc = xw_tar_open(c->in, &p, &c->layer);
+	if (rc)
+		c->in = NULL;
+	return rc;
 }
 
 /*
@@ -178,7 +160,7 @@ static int open_layer(struct oci *c, const struct xw_oci_layer *l)
  * blob and report a mismatch of its digest instead of the error that the reader found in the
  * damaged data. Returns the code to fail with.
  */
-static int blame(struct oci *c, int code)
+static int layer_failed(struct oci *c, int code)
 {
 	struct xw_diag *d = c->src.diag;
 	char was[sizeof(d->text)], why[256];
@@ -198,7 +180,8 @@ static int blame(struct oci *c, int code)
 		return fail(c, rc, xw_input_error(c->in));
 	close_input(c);
 	rc = xw_blob_finish(&c->blob, c->o.tick, why, sizeof(why));
-	if (!rc && c->diff.state == XW_VERIFY_WRONG && !xw_verify_end(&c->diff, why, sizeof(why)))
+	if (!rc && c->diff.state == XW_VERIFY_MISMATCH &&
+	    !xw_verify_end(&c->diff, why, sizeof(why)))
 		rc = XW_ERR_INPUT;
 	if (rc)
 		return fail(c, rc, why);
@@ -216,7 +199,7 @@ static int oci_layer(struct xw_source *s)
 	if (c->next == c->image.n)
 		return 0;
 	rc = open_layer(c, &c->image.layers[c->next++]);
-	return rc ? blame(c, rc) : 1;
+	return rc ? layer_failed(c, rc) : 1;
 }
 
 /* Verify the digests after the end of the archive. */
@@ -227,32 +210,32 @@ static int end_layer(struct oci *c)
 
 	close_input(c);
 	rc = xw_blob_finish(&c->blob, c->o.tick, why, sizeof(why));
-	if (!rc)
-		rc = xw_verify_end(&c->diff, why, sizeof(why)) ? 0 : XW_ERR_INPUT;
 	c->done += c->blob.blob.size;
+	if (!rc && !xw_verify_end(&c->diff, why, sizeof(why)))
+		rc = XW_ERR_INPUT;
 	return rc ? fail(c, rc, why) : 0;
 }
 
 static int oci_next(struct xw_source *s, const struct xw_entry **e)
 {
 	struct oci *c = (struct oci *)s;
-	int r;
+	int rc;
 
 	if (c->failed || !c->layer)
 		return c->failed;
-	r = xw_source_next(c->layer, e);
-	return r < 0 ? blame(c, r) : r ? r : end_layer(c);
+	rc = xw_source_next(c->layer, e);
+	return rc < 0 ? layer_failed(c, rc) : rc ? rc : end_layer(c);
 }
 
 static int oci_read(struct xw_source *s, const void **buf, size_t *len, uint64_t *off)
 {
 	struct oci *c = (struct oci *)s;
-	int r;
+	int rc;
 
 	if (c->failed || !c->layer)
 		return c->failed;
-	r = xw_source_read(c->layer, buf, len, off);
-	return r < 0 ? blame(c, r) : r;
+	rc = xw_source_read(c->layer, buf, len, off);
+	return rc < 0 ? layer_failed(c, rc) : rc;
 }
 
 static uint64_t oci_consumed(const struct xw_source *s)
@@ -275,14 +258,7 @@ static void oci_close(struct xw_source *s)
 
 /* ---- opening ---- */
 
-/* Is manifest.json used rather than index.json? */
-static bool by_docker(struct xw_store *store, const struct xw_oci_open *p)
-{
-	if (p->spec && p->spec->form == XW_OCI_FORM_DOCKER)
-		return true;
-	return !xw_store_has(store, "index.json") && xw_store_has(store, "manifest.json");
-}
-
+/* Choose the image and find its layers. */
 static int choose(struct oci *c, const struct xw_oci_open *p)
 {
 	struct xw_oci_wish w = {
@@ -290,29 +266,33 @@ static int choose(struct oci *c, const struct xw_oci_open *p)
 		.ref = p->spec ? p->spec->ref : NULL,
 		.explicit_platform = p->o->platform != NULL,
 	};
+	const bool index = xw_store_has(c->store, "index.json");
+	const bool manifest = xw_store_has(c->store, "manifest.json");
+	const bool docker =
+		(p->spec && p->spec->form == XW_OCI_FORM_DOCKER) || (!index && manifest);
 	int rc = p->o->platform ? xw_oci_platform_parse(p->o->platform, &c->image.arena, p->diag,
 							&w.platform)
 				: xw_oci_platform_here(&c->image.arena, p->diag, &w.platform);
 
-	if (!rc && !xw_store_has(c->store, "index.json") &&
-	    !xw_store_has(c->store, "manifest.json"))
-		rc = xw_store_has(c->store, "repositories")
-			     ? xw_fail(p->diag, XW_ERR_UNSUPPORTED,
-				       "%s: docker save before 1.10 did not list the layers; %s",
-				       c->name, XW_LAYOUT_OLD)
-			     : xw_fail(p->diag, XW_ERR_INPUT,
-				       "%s: not a container image: neither index.json nor "
-				       "manifest.json exists",
-				       c->name);
-	if (!rc)
-		rc = xw_oci_image_find(c->store, by_docker(c->store, p), &w, p->diag, &c->image);
-	if (!rc)
-		xw_log(p->diag, XW_LOG_INFO, "%s: a container image of %zu layers", c->name,
-		       c->image.n);
+	if (rc)
+		return rc;
+	if (!index && !manifest)
+		return xw_store_has(c->store, "repositories")
+			       ? xw_fail(p->diag, XW_ERR_UNSUPPORTED,
+					 "%s: docker save before 1.10 did not list the layers; %s",
+					 c->name, XW_LAYOUT_OLD)
+			       : xw_fail(p->diag, XW_ERR_INPUT,
+					 "%s: not a container image: neither index.json nor "
+					 "manifest.json exists",
+					 c->name);
+	rc = xw_oci_image_find(c->store, docker, &w, p->diag, &c->image);
+	if (rc)
+		return rc;
+	xw_log(p->diag, XW_LOG_INFO, "%s: a container image of %zu layers", c->name, c->image.n);
 	c->src.total = c->image.total;
 	c->src.config = c->image.config.p;
 	c->src.config_len = c->image.config.len;
-	return rc;
+	return 0;
 }
 
 int xw_oci_open(struct xw_store *store, const struct xw_oci_open *p, struct xw_source **out)

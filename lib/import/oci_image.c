@@ -259,21 +259,21 @@ static int use_manifest(struct finder *f, const struct xw_oci_doc *doc)
 
 static int find_oci(struct finder *f)
 {
+	static const struct xw_digest none;
 	struct xw_oci_text t;
 	struct xw_oci_doc doc;
-	int rc = read_document(f, "the version of the layout", "oci-layout",
-			       &(struct xw_digest){""}, UINT64_MAX, &t);
+	int rc = read_document(f, "the version of the layout", "oci-layout", &none, UINT64_MAX, &t);
 
 	if (!rc)
 		rc = xw_oci_decode_layout(&t, f->diag);
 	if (!rc)
-		rc = read_document(f, "the index", "index.json", &(struct xw_digest){""},
-				   UINT64_MAX, &t);
-	if (!rc)
-		rc = xw_oci_decode_doc(&t, &f->image->arena, f->diag, &doc);
+		rc = read_document(f, "the index", "index.json", &none, UINT64_MAX, &t);
 	for (unsigned depth = 0; !rc; depth++) {
 		size_t i;
 
+		rc = xw_oci_decode_doc(&t, &f->image->arena, f->diag, &doc);
+		if (rc)
+			return rc;
 		if (!doc.is_index)
 			return depth ? use_manifest(f, &doc)
 				     : xw_fail(f->diag, XW_ERR_INPUT, "%s: is not an index",
@@ -285,8 +285,6 @@ static int find_oci(struct finder *f)
 		rc = xw_oci_choose(&doc.manifests, f->w, !depth, f->diag, &i);
 		if (!rc)
 			rc = read_blob(f, "the manifest", &doc.manifests.v[i], &t);
-		if (!rc)
-			rc = xw_oci_decode_doc(&t, &f->image->arena, f->diag, &doc);
 	}
 	return rc;
 }

@@ -91,22 +91,6 @@ int xw_pax_time(struct xw_slice v, struct xw_time *out)
 	return 0;
 }
 
-static bool slice_eq(struct xw_slice a, struct xw_slice b)
-{
-	return a.len == b.len && !memcmp(a.p, b.p, a.len);
-}
-
-/* Set *rest to the part of `key` after `prefix`, if the key starts with it. */
-static bool behind(struct xw_slice key, const char *prefix, struct xw_slice *rest)
-{
-	size_t n = strlen(prefix);
-
-	if (key.len < n || memcmp(key.p, prefix, n))
-		return false;
-	*rest = (struct xw_slice){key.p + n, key.len - n};
-	return true;
-}
-
 static int add_xattr(struct xw_pax *p, struct xw_slice name, struct xw_slice value, int rank,
 		     const char **why)
 {
@@ -121,7 +105,7 @@ static int add_xattr(struct xw_pax *p, struct xw_slice name, struct xw_slice val
 		*why = "the value of an extended attribute is over 64 KiB";
 		return XW_ERR_INPUT;
 	}
-	while (i < p->xattrs.n && !slice_eq(p->xattrs.v[i].name, name))
+	while (i < p->xattrs.n && !xw_slice_same(p->xattrs.v[i].name, name))
 		i++;
 	if (i < p->xattrs.n) {
 		if (rank >= p->ranks.v[i]) {
@@ -256,7 +240,7 @@ static int apply_value(struct xw_pax *p, const struct key *k, struct xw_slice v,
 {
 	void *at = (char *)p + k->where;
 	uint64_t n = 0;
-	int err = 0;
+	int rc;
 
 	if (k->kind == TEXT) {
 		*(struct xw_slice *)at = v;
@@ -268,17 +252,16 @@ static int apply_value(struct xw_pax *p, const struct key *k, struct xw_slice v,
 	}
 	p->has |= k->bit;
 	if (k->kind == TIME) {
-		err = xw_pax_time(v, at);
 		*why = "a time in its extended header is not a number or out of range";
-		return err;
+		return xw_pax_time(v, at);
 	}
-	err = xw_pax_number(v, k->kind == NUM32 ? UINT32_MAX : INT64_MAX, &n);
+	*why = "a number in its extended header is malformed, negative or out of range";
+	rc = xw_pax_number(v, k->kind == NUM32 ? UINT32_MAX : INT64_MAX, &n);
 	if (k->kind == NUM32)
 		*(uint32_t *)at = (uint32_t)n;
 	else
 		*(uint64_t *)at = n;
-	*why = "a number in its extended header is malformed, negative or out of range";
-	return err;
+	return rc;
 }
 
 /* Offset or length of a segment in sparse format 0.0. */
@@ -302,24 +285,24 @@ int xw_pax_apply(struct xw_pax *p, const struct xw_pax_rec *r, const char **why)
 {
 	struct xw_slice rest;
 
-	if (behind(r->key, "SCHILY.xattr.", &rest))
+	if (xw_slice_after(r->key, "SCHILY.xattr.", &rest))
 		return add_xattr(p, rest, r->value, RANK_SCHILY, why);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(keys); i++)
-		if (slice_eq(keys[i].name, r->key))
+		if (xw_slice_same(keys[i].name, r->key))
 			return apply_value(p, &keys[i], r->value, why);
-	if (behind(r->key, "GNU.sparse.", &rest)) {
-		if (slice_eq(rest, (struct xw_slice){"offset", 6}))
+	if (xw_slice_after(r->key, "GNU.sparse.", &rest)) {
+		if (xw_slice_is(rest, "offset"))
 			return apply_pair(p, false, r->value, why);
-		if (slice_eq(rest, (struct xw_slice){"numbytes", 8}))
+		if (xw_slice_is(rest, "numbytes"))
 			return apply_pair(p, true, r->value, why);
 		return 0; /* GNU.sparse.numblocks is redundant */
 	}
-	if (behind(r->key, "LIBARCHIVE.xattr.", &rest))
+	if (xw_slice_after(r->key, "LIBARCHIVE.xattr.", &rest))
 		return add_libarchive_xattr(p, rest, r->value, why);
-	if (slice_eq(r->key, (struct xw_slice){"RHT.security.selinux", 20}))
+	if (xw_slice_is(r->key, "RHT.security.selinux"))
 		return add_xattr(p, (struct xw_slice){"security.selinux", 16}, r->value, RANK_RHT,
 				 why);
-	if (slice_eq(r->key, (struct xw_slice){"SCHILY.acl.ace", 14}) && r->value.len)
+	if (xw_slice_is(r->key, "SCHILY.acl.ace") && r->value.len)
 		p->has |= XW_PAX_SAW_NFS4_ACL;
 	return 0;
 }
@@ -349,7 +332,7 @@ static int global_set(struct xw_pax_globals *g, const struct xw_pax_rec *r, cons
 	struct xw_pax_rec copy;
 	char *mem;
 
-	while (i < g->recs.n && !slice_eq(g->recs.v[i].key, r->key))
+	while (i < g->recs.n && !xw_slice_same(g->recs.v[i].key, r->key))
 		i++;
 	if (i < g->recs.n) {
 		g->bytes -= g->recs.v[i].key.len + g->recs.v[i].value.len;
@@ -385,15 +368,14 @@ int xw_pax_globals_add(struct xw_pax_globals *g, const char *body, size_t len, c
 	int n;
 
 	while ((n = xw_pax_next(body, len, &pos, &r)) == 1) {
-		int err;
+		int rc;
 
 		/* a sparse map belongs to one file; comments are ignored */
-		if (behind(r.key, "GNU.sparse.", &rest) ||
-		    slice_eq(r.key, (struct xw_slice){"comment", 7}))
+		if (xw_slice_after(r.key, "GNU.sparse.", &rest) || xw_slice_is(r.key, "comment"))
 			continue;
-		err = global_set(g, &r, why);
-		if (err)
-			return err;
+		rc = global_set(g, &r, why);
+		if (rc)
+			return rc;
 	}
 	*why = "malformed record";
 	return n;

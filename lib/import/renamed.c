@@ -5,33 +5,15 @@
  */
 #include "config.h"
 
-#include "base/hash.h"
+#include "base/table.h"
 #include "import/fill.h"
 
 struct origin {
-	const struct xw_blink *link; /* address of the directory entry; 0: unused slot */
+	uint64_t link; /* address of the directory entry; 0: unused slot */
 	struct xw_slice path; /* path of the member with this name, as stored */
 };
 
-static bool origin_used(const void *slot)
-{
-	return ((const struct origin *)slot)->link;
-}
-
-static bool origin_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct origin *)slot)->link == key;
-}
-
-static uint64_t origin_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number((uintptr_t)((const struct origin *)slot)->link);
-}
-
-static const struct xw_table_kind kind = {sizeof(struct origin), origin_used, origin_same,
-					  origin_hash};
+static const struct xw_table_kind by_link = XW_TABLE_BY_U64(struct origin);
 
 /* Remove and return the first component of *path that is neither empty nor ".". */
 static struct xw_slice component(struct xw_slice *path)
@@ -68,23 +50,23 @@ int xw_fill_renamed(struct xw_fill *f, const struct xw_entry *e, const struct xw
 {
 	const struct xw_blink *link;
 	struct origin *o;
+	uint64_t key;
 
 	if (!f->select->transforms && !f->select->strip_components)
 		return 0;
 	link = xw_tree_find(f->tree, at->dir, at->name, at->len);
 	if (!link)
 		return 0;
-	if (xw_table_room(&f->origins, &kind, NULL))
+	if (xw_table_room(&f->origins, &by_link, NULL))
 		return xw_fail_nomem(f->diag, "names of members");
-	o = xw_table_slot(&f->origins, &kind, NULL, xw_table_number((uintptr_t)link), link);
+	key = (uintptr_t)link;
+	o = xw_table_slot(&f->origins, &by_link, NULL, xw_table_number(key), &key);
 	if (o->link && was && link->node != was && !same_path(o->path, e->path))
-		xw_log(f->diag, XW_LOG_WARN,
-		       "%s: %.*s: replaces %.*s, which is renamed to the same name, %.*s",
-		       f->source, (int)XW_MIN(e->path.len, 200), e->path.p,
-		       (int)XW_MIN(o->path.len, 200), o->path.p, (int)XW_MIN(f->path.len, 200),
-		       f->path.p);
+		xw_fill_warn(f, e, "replaces %.*s, which is renamed to the same name, %.*s",
+			     (int)XW_MIN(o->path.len, 200), o->path.p,
+			     (int)XW_MIN(f->path.len, 200), f->path.p);
 	f->origins.n += !o->link;
-	o->link = link;
+	o->link = key;
 	o->path.len = e->path.len;
 	o->path.p = xw_arena_dup(&f->tree->arena, e->path.p, e->path.len);
 	return o->path.p ? 0 : xw_fail_nomem(f->diag, "names of members");

@@ -73,27 +73,12 @@ static int set_owner(struct xw_select *s, const char *option, const char *value,
 	return *p ? bad_value(diag, option, value, "UID[:GID] in numbers") : 0;
 }
 
-static int set_group(struct xw_select *s, const char *option, const char *value,
-		     struct xw_diag *diag)
+static int set_number(const char *option, const char *value, const char *want, uint32_t *out,
+		      struct xw_diag *diag)
 {
 	const char *p = value ? value : "";
 
-	if (!parse_u32(p, &p, &s->group) || *p)
-		return bad_value(diag, option, value, "a GID in numbers");
-	s->group_set = true;
-	return 0;
-}
-
-static int set_strip(struct xw_select *s, const char *option, const char *value,
-		     struct xw_diag *diag)
-{
-	const char *p = value ? value : "";
-	uint32_t n;
-
-	if (!parse_u32(p, &p, &n) || *p)
-		return bad_value(diag, option, value, "a number");
-	s->strip_components = n;
-	return 0;
+	return parse_u32(p, &p, out) && !*p ? 0 : bad_value(diag, option, value, want);
 }
 
 static int set_directory(struct xw_select *s, const char *value, struct xw_diag *diag)
@@ -192,7 +177,7 @@ static bool is_anchored(const char *pattern)
 }
 
 /* Normalize a pattern: at most one leading "./", no trailing slash. */
-static void tidy(char *pattern)
+static void normalize(char *pattern)
 {
 	size_t len = strlen(pattern), from = 0;
 
@@ -211,7 +196,7 @@ static int add_pattern(struct xw_select *s, const char *option, const char *valu
 	char *copy = strdup(value ? value : "");
 
 	if (copy && path)
-		tidy(copy);
+		normalize(copy);
 	if (!copy ||
 	    (path ? xw_vec_push(&s->exclude, copy) : xw_vec_push(&s->xattrs_exclude, copy))) {
 		free(copy);
@@ -294,13 +279,15 @@ int xw_select_set(struct xw_select *s, const char *option, const char *value, st
 		return 0;
 	}
 	if (!strcmp(option, "--strip-components"))
-		return set_strip(s, option, value, diag);
+		return set_number(option, value, "a number", &s->strip_components, diag);
 	if (!strcmp(option, "--directory"))
 		return set_directory(s, value, diag);
 	if (!strcmp(option, "--owner"))
 		return set_owner(s, option, value, diag);
-	if (!strcmp(option, "--group"))
-		return set_group(s, option, value, diag);
+	if (!strcmp(option, "--group")) {
+		s->group_set = true;
+		return set_number(option, value, "a GID in numbers", &s->group, diag);
+	}
 	if (!strcmp(option, "--mode"))
 		return set_mode(s, option, value, diag);
 	if (!strcmp(option, "--clamp-mtime")) {

@@ -19,7 +19,7 @@ struct xw_mode_clause { /* one clause of a --mode list: who, op, perms */
 };
 
 struct xw_select {
-	unsigned strip_components;
+	uint32_t strip_components;
 	char *directory; /* no leading or trailing slash; NULL = root */
 	/* patterns, owned; "./...": match only whole paths */
 	XW_VEC(char *) exclude, xattrs_exclude;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/extent.h"
 
 void xw_sink_free(struct xw_sink *k)
@@ -118,10 +119,11 @@ static int allocate_near(struct xw_sink *k, uint64_t len, struct xw_run **runs, 
 	return rc;
 }
 
+/* Allocate len blocks: *runs, or if it is NULL, n runs of *one. */
 static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct xw_run **runs,
 		    size_t *n)
 {
-	int rc;
+	int rc = 0;
 
 	*runs = NULL;
 	*n = 0;
@@ -131,14 +133,10 @@ static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct 
 	}
 	if (!k->stream) {
 		rc = allocate_near(k, len, runs, n);
+	} else if (xw_stream_alloc_one(k->space, k->stream, len, one) == 1) {
+		*n = 1;
 	} else {
-		rc = xw_stream_alloc_one(k->space, k->stream, len, one);
-		if (rc == 1) {
-			*n = 1;
-			rc = 0;
-		} else if (rc == 0) {
-			rc = xw_stream_alloc(k->space, k->stream, len, runs, n);
-		}
+		rc = xw_stream_alloc(k->space, k->stream, len, runs, n);
 	}
 	if (rc == XW_ERR_NOSPC)
 		return out_of_space(k, len);
@@ -193,22 +191,23 @@ static int map_clusters(struct xw_sink *k, struct run_feed *f, uint64_t lblk, ui
 static int reserve_clusters(struct xw_sink *k, const struct block_range *r, size_t n_ranges)
 {
 	const uint64_t count = new_clusters(k, r, n_ranges);
-	struct xw_run one, *runs = NULL;
+	auto_free struct xw_run *runs = NULL;
 	struct run_feed feed = {0};
+	struct xw_run one;
 	int rc = count ? allocate(k, count << k->cluster_bits, &one, &runs, &feed.n) : 0;
 
 	feed.runs = runs ? runs : &one;
 	for (size_t i = 0; i < n_ranges && !rc && !*k->missing; i++)
 		rc = map_clusters(k, &feed, r[i].lblk, r[i].len);
-	free(runs);
 	return rc;
 }
 
 static int reserve_ranges(struct xw_sink *k, const struct block_range *r, size_t n_ranges,
 			  uint64_t total)
 {
+	auto_free struct xw_run *runs = NULL;
 	struct run_feed feed = {0};
-	struct xw_run one, *runs;
+	struct xw_run one;
 	int rc;
 
 	if (!total)
@@ -219,16 +218,15 @@ static int reserve_ranges(struct xw_sink *k, const struct block_range *r, size_t
 	feed.runs = runs ? runs : &one;
 	for (size_t i = 0; i < n_ranges && !rc; i++)
 		rc = map_range(k, &feed, r[i].lblk, r[i].len);
-	free(runs);
 	return rc;
 }
 
 static int reserve(struct xw_sink *k, const struct xw_entry *e)
 {
-	struct block_range whole = {0, xw_div_up(e->size, k->block_size)}, *r;
-	size_t n;
+	const struct block_range whole = {0, xw_div_up(e->size, k->block_size)};
+	auto_free struct block_range *r = NULL;
 	uint64_t total;
-	int rc;
+	size_t n;
 
 	if (!e->sparse)
 		return reserve_ranges(k, &whole, 1, whole.len);
@@ -236,9 +234,7 @@ static int reserve(struct xw_sink *k, const struct xw_entry *e)
 	if (!r)
 		return xw_fail_nomem(k->diag, "sparse map");
 	total = sparse_ranges(k, e, r, &n);
-	rc = reserve_ranges(k, r, n, total);
-	free(r);
-	return rc;
+	return reserve_ranges(k, r, n, total);
 }
 
 /*
@@ -295,7 +291,7 @@ static int check_size(struct xw_sink *k, const struct xw_source *s, const struct
 	if (xw_div_up(size, k->block_size) <= k->max_lblk)
 		return 0;
 	return xw_fail(k->diag, XW_ERR_LIMIT, "%s: %.*s: %llu bytes exceed the maximum file size",
-		       s->name, (int)XW_MIN(e->path.len, 300), e->path.p, (unsigned long long)size);
+		       s->name, XW_SHOWN(e->path), (unsigned long long)size);
 }
 
 /* Write zeros from `pos`, the end of the payload, to the end of the last block. */
@@ -305,6 +301,25 @@ static int fill_up(struct xw_sink *k, uint64_t pos)
 	const uint64_t mapped = last ? ((uint64_t)last->lblk + last->len) * k->block_size : 0;
 
 	return !*k->missing && mapped > pos ? write_mapped(k, pos, NULL, mapped - pos) : 0;
+}
+
+/* Write a piece of payload after zeros for the gap between `pos` and it. */
+static int write_piece(struct xw_sink *k, bool known, uint64_t pos, uint64_t off, const void *buf,
+		       size_t len)
+{
+	int rc = known ? 0 : grow(k, off, len);
+
+	if (rc || *k->missing)
+		return rc;
+	if (off > pos)
+		rc = write_mapped(k, pos, NULL, off - pos);
+	return rc ? rc : write_mapped(k, off, buf, len);
+}
+
+static int fail_payload(struct xw_sink *k, const struct xw_source *s, const struct xw_entry *e)
+{
+	return xw_fail(k->diag, XW_ERR_INPUT, "%s: %.*s: payload exceeds the file size", s->name,
+		       XW_SHOWN(e->path));
 }
 
 static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
@@ -318,16 +333,10 @@ static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_
 
 	while ((more = xw_source_read(s, &buf, &len, &off)) > 0) {
 		if (off < pos || len > UINT64_MAX - off || (known && off + len > e->size))
-			return xw_fail(k->diag, XW_ERR_INPUT,
-				       "%s: %.*s: payload exceeds the file size", s->name,
-				       (int)e->path.len, e->path.p);
+			return fail_payload(k, s, e);
 		rc = check_size(k, s, e, off + len);
-		if (!rc && !known)
-			rc = grow(k, off, len);
-		if (!rc && !*k->missing && off > pos)
-			rc = write_mapped(k, pos, NULL, off - pos);
-		if (!rc && !*k->missing)
-			rc = write_mapped(k, off, buf, len);
+		if (!rc)
+			rc = write_piece(k, known, pos, off, buf, len);
 		if (!rc && k->tick)
 			rc = k->tick(k->tick_arg);
 		if (rc)
@@ -395,9 +404,7 @@ static int keep_bytes(struct xw_sink *k, struct xw_source *s, const struct xw_en
 		return xw_fail_nomem(k->diag, "inline data");
 	while ((more = xw_source_read(s, &buf, &len, &off)) > 0) {
 		if (len > e->size || off > e->size - len)
-			return xw_fail(k->diag, XW_ERR_INPUT,
-				       "%s: %.*s: payload exceeds the file size", s->name,
-				       (int)XW_MIN(e->path.len, 300), e->path.p);
+			return fail_payload(k, s, e);
 		memcpy(bytes + off, buf, len);
 	}
 	if (more < 0)
@@ -424,9 +431,10 @@ int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *
 		rc = check_size(k, s, e, e->size);
 		if (!rc)
 			rc = reserve(k, e);
+		if (rc)
+			return rc;
 	}
-	if (!rc)
-		rc = copy_payload(k, s, e, n);
+	rc = copy_payload(k, s, e, n);
 	return rc ? rc : keep_extents(k, n);
 }
 

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/types.h"
 #include "import/feed.h"
+#include "import/slice.h"
 #include "import/spool.h"
 
 enum xw_etype {
@@ -21,11 +22,6 @@ enum xw_etype {
 	XW_ET_FIFO,
 	XW_ET_SOCK,
 	XW_ET_HARDLINK
-};
-
-struct xw_slice {
-	const char *p;
-	size_t len;
 };
 
 struct xw_entry_xattr {
@@ -166,6 +162,11 @@ char *xw_source_file(const char *path, bool no_oci);
 int xw_source_open_call(struct xw_feed_call call, const char *name, const struct xw_source_opts *o,
 			struct xw_diag *diag, struct xw_source **out);
 
+static inline bool xw_entry_is_device(const struct xw_entry *e)
+{
+	return e->type == XW_ET_CHR || e->type == XW_ET_BLK;
+}
+
 static inline int xw_source_next(struct xw_source *s, const struct xw_entry **e)
 {
 	return s->ops->next(s, e);
@@ -181,6 +182,12 @@ static inline void xw_source_close(struct xw_source *s)
 	if (s)
 		s->ops->close(s);
 }
+
+static inline void xw_source_end(struct xw_source **s)
+{
+	xw_source_close(*s);
+}
+#define auto_source __attribute__((cleanup(xw_source_end)))
 
 static inline uint64_t xw_source_consumed(const struct xw_source *s)
 {

@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/write.h"
 
 #define PIECE ((size_t)256 << 10)
@@ -91,10 +92,11 @@ static int check_room(struct spool *s, size_t n)
 
 static int write_piece(struct spool *s, const char *buf, size_t n)
 {
-	int err = check_room(s, n);
+	const int rc = check_room(s, n);
+	int err;
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	err = xw_write_all(s->fd, buf, n);
 	if (err == ENOSPC || err == EDQUOT || err == EFBIG)
 		return too_large(s,
@@ -111,17 +113,18 @@ static int write_piece(struct spool *s, const char *buf, size_t n)
 
 static int copy(struct xw_feed *f, struct spool *s)
 {
-	char *buf = malloc(PIECE);
+	auto_free char *buf = malloc(PIECE);
 	ssize_t n;
-	int rc = 0;
 
 	if (!buf)
 		return xw_fail_nomem(s->diag, "read buffers");
-	while (!rc && (n = xw_feed_read(f, buf, PIECE)) != 0)
-		rc = n < 0 ? xw_fail(s->diag, (int)n, "%s: %s", s->name, f->err)
-			   : write_piece(s, buf, (size_t)n);
-	free(buf);
-	return rc;
+	while ((n = xw_feed_read(f, buf, PIECE)) > 0) {
+		const int rc = write_piece(s, buf, (size_t)n);
+
+		if (rc)
+			return rc;
+	}
+	return n ? xw_fail(s->diag, (int)n, "%s: %s", s->name, f->err) : 0;
 }
 
 int xw_spool(struct xw_feed *f, const struct xw_spool_opts *o, const char *name,

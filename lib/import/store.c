@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "import/beneath.h"
@@ -151,7 +152,7 @@ static int index_some(struct xw_store *s, struct xw_blob_read *r, struct xw_feed
 {
 	const struct xw_tar_params p = {.name = s->name, .diag = diag};
 	const uint64_t end = r->blob.size;
-	struct xw_source *src;
+	auto_source struct xw_source *src = NULL;
 	const struct xw_entry *e;
 	struct xw_input *in;
 	int rc;
@@ -166,22 +167,18 @@ static int index_some(struct xw_store *s, struct xw_blob_read *r, struct xw_feed
 	while ((rc = xw_source_next(src, &e)) > 0) {
 		const uint64_t off = *at + xw_input_pos(in);
 
-		if (e->size > end - off && !e->sparse) {
-			rc = xw_fail(diag, XW_ERR_TRUNCATED, "%s: ends inside %.*s", s->name,
-				     (int)XW_MIN(e->path.len, 300), e->path.p);
-			break;
-		}
+		if (e->size > end - off && !e->sparse)
+			return xw_fail(diag, XW_ERR_TRUNCATED, "%s: ends inside %.*s", s->name,
+				       XW_SHOWN(e->path));
 		rc = add_member(s, e, off, diag);
 		if (rc)
-			break;
-		if (e->size < LARGE || e->sparse)
-			continue;
-		*at = off + xw_round_up(e->size, XW_TAR_BLOCK);
-		xw_source_close(src);
-		return 0;
+			return rc;
+		if (e->size >= LARGE && !e->sparse) {
+			*at = off + xw_round_up(e->size, XW_TAR_BLOCK);
+			return 0;
+		}
 	}
 	*done = true;
-	xw_source_close(src);
 	return rc;
 }
 
@@ -205,7 +202,7 @@ static int new_store(int fd, const char *name, struct xw_diag *diag, struct xw_s
 int xw_store_open_archive(int fd, uint64_t size, const char *name, struct xw_feed_tick tick,
 			  struct xw_diag *diag, struct xw_store **out)
 {
-	struct xw_blob_read r = {.blob = {.fd = fd, .size = size}, .verify.state = XW_VERIFY_RIGHT};
+	struct xw_blob_read r = {.blob = {.fd = fd, .size = size}, .verify.state = XW_VERIFY_MATCH};
 	struct xw_store *s;
 	bool done = false;
 	uint64_t at = 0;
@@ -262,8 +259,8 @@ static int find_file(struct xw_store *s, const char *path, bool checked, struct 
 		     struct xw_blob *b)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	auto_fd int fd = -1;
 	struct stat st;
-	int fd;
 
 	if (leads_out(path))
 		return xw_fail(diag, XW_ERR_INPUT, "%s: \"%.300s\" is not inside the image",
@@ -276,19 +273,13 @@ static int find_file(struct xw_store *s, const char *path, bool checked, struct 
 			       s->name, path);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return XW_ERR_NOTFOUND;
-	if (fd < 0 || fstat(fd, &st)) {
-		int err = errno;
-
-		if (fd >= 0)
-			close(fd);
-		return xw_fail_errno(diag, XW_ERR_IO, err, "%s: %.300s: cannot open", s->name,
+	if (fd < 0 || fstat(fd, &st))
+		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: %.300s: cannot open", s->name,
 				     path);
-	}
-	if (!S_ISREG(st.st_mode)) {
-		close(fd);
+	if (!S_ISREG(st.st_mode))
 		return XW_ERR_NOTFOUND;
-	}
 	*b = (struct xw_blob){.fd = fd, .size = (uint64_t)st.st_size, .own = true};
+	fd = -1;
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "import/tar.h"
 
 /*
@@ -29,18 +30,17 @@ static int read_on(struct xw_tar *t)
 	bool other = false;
 	const unsigned char *p;
 	size_t len;
-	int err = 0;
+	int rc = 0;
 
 	t->e.path.len = 0;
 	t->e.pos = xw_input_pos(t->in);
 	while ((t->drain || !other) && xw_input_pos(t->in) < enough &&
-	       !(err = xw_input_get(t->in, &p, &len)) && len) {
-		for (size_t i = 0; i < len && !other; i++)
-			other = p[i] != 0;
+	       !(rc = xw_input_get(t->in, &p, &len)) && len) {
+		other = other || !xw_all_zero(p, len);
 		xw_input_eat(t->in, len);
 	}
-	if (err)
-		return xw_tar_fail_input(t, err);
+	if (rc)
+		return xw_tar_fail_input(t, rc);
 	if (other)
 		xw_log(t->src.diag, XW_LOG_WARN,
 		       "%s: byte %llu: trailing data after the end of the archive is ignored",
@@ -54,17 +54,17 @@ static int read_on(struct xw_tar *t)
 static int tar_next(struct xw_source *s, const struct xw_entry **e)
 {
 	struct xw_tar *t = (struct xw_tar *)s;
-	int r;
+	int rc;
 
 	if (t->failed || t->done)
 		return t->failed;
-	r = xw_tar_finish(t);
-	if (!r)
-		r = xw_tar_member(t);
-	if (r == 1)
+	rc = xw_tar_finish(t);
+	if (!rc)
+		rc = xw_tar_member(t);
+	if (rc == 1)
 		*e = &t->e;
-	if (r)
-		return r;
+	if (rc)
+		return rc;
 	t->done = true;
 	t->left = t->tail = 0;
 	return read_on(t);
@@ -75,13 +75,13 @@ static int tar_read(struct xw_source *s, const void **buf, size_t *len, uint64_t
 	struct xw_tar *t = (struct xw_tar *)s;
 	const unsigned char *p;
 	size_t n;
-	int err;
+	int rc;
 
 	if (t->failed || !t->data || !t->left)
 		return t->failed;
-	err = xw_input_get(t->in, &p, &n);
-	if (err || !n)
-		return xw_tar_fail_input(t, err);
+	rc = xw_input_get(t->in, &p, &n);
+	if (rc || !n)
+		return xw_tar_fail_input(t, rc);
 	n = (size_t)XW_MIN(n, t->left);
 	*off = t->off;
 	if (t->e.sparse) {

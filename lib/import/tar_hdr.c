@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 #include "import/tar_hdr.h"
 
@@ -21,18 +22,7 @@ enum xw_tar_magic xw_tar_magic(const struct xw_tar_hdr *h)
 
 bool xw_tar_is_zero(const void *block)
 {
-	const unsigned char *b = block;
-	uint64_t any = 0;
-
-	if (b[0])
-		return false;
-	for (size_t i = 0; i < XW_TAR_BLOCK; i += 8) {
-		uint64_t w;
-
-		memcpy(&w, b + i, 8);
-		any |= w;
-	}
-	return !any;
+	return xw_all_zero(block, XW_TAR_BLOCK);
 }
 
 /* Sum of all bytes: even and odd bytes in four 16-bit lanes each, which can hold 64 * 255. */

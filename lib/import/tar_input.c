@@ -36,10 +36,10 @@ int xw_tar_fail(struct xw_tar *t, int code, const char *fmt, ...)
 		       (unsigned long long)t->e.pos, why);
 }
 
-int xw_tar_fail_input(struct xw_tar *t, int err)
+int xw_tar_fail_input(struct xw_tar *t, int rc)
 {
-	if (err)
-		return xw_tar_fail(t, err, "%s", xw_input_error(t->in));
+	if (rc)
+		return xw_tar_fail(t, rc, "%s", xw_input_error(t->in));
 	return xw_tar_fail(t, XW_ERR_TRUNCATED, "the archive ends inside %s, at byte %llu",
 			   t->e.path.len ? "it" : "a header",
 			   (unsigned long long)xw_input_pos(t->in));
@@ -73,13 +73,13 @@ void xw_tar_payload(struct xw_tar *t, uint64_t n, uint64_t tail, bool data)
 int xw_tar_finish(struct xw_tar *t)
 {
 	uint64_t n = t->left + t->tail, got;
-	int err;
+	int rc;
 
 	if (!n && !t->pad)
 		return 0;
-	err = xw_input_copy(t->in, NULL, n + t->pad, &got);
-	if (err || got < n)
-		return xw_tar_fail_input(t, err);
+	rc = xw_input_copy(t->in, NULL, n + t->pad, &got);
+	if (rc || got < n)
+		return xw_tar_fail_input(t, rc);
 	/* missing padding means that the end mark is missing, which xw_tar_member() reports */
 	t->left = t->tail = 0;
 	t->pad = 0;

@@ -17,23 +17,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "import/tar.h"
 
 #define FIELD(f) (f), sizeof(f)
-
-static struct xw_slice text_slice(const char *p)
-{
-	return (struct xw_slice){p, strlen(p)};
-}
 
 /* Read one block into t->hdr: 1, or 0 at the end of the input, also within a block of zeros. */
 static int read_block(struct xw_tar *t)
 {
 	uint64_t got;
-	int err = xw_input_copy(t->in, &t->hdr, XW_TAR_BLOCK, &got);
+	int rc = xw_input_copy(t->in, &t->hdr, XW_TAR_BLOCK, &got);
 
-	if (err)
-		return xw_tar_fail_input(t, err);
+	if (rc)
+		return xw_tar_fail_input(t, rc);
 	if (got == XW_TAR_BLOCK)
 		return 1;
 	memset((char *)&t->hdr + got, 0, XW_TAR_BLOCK - got);
@@ -55,16 +51,16 @@ static int number(struct xw_tar *t, const char *what, const char *field, size_t 
 static int read_body(struct xw_tar *t, struct xw_tar_buf *b, uint64_t size, uint64_t max)
 {
 	uint64_t got;
-	int err;
+	int rc;
 
 	if (size > max)
 		return xw_tar_fail(t, XW_ERR_INPUT, "an extended header of %llu bytes is too long",
 				   (unsigned long long)size);
 	if (xw_vec_reserve(b, (size_t)size + 1))
 		return xw_tar_fail(t, XW_ERR_NOMEM, "out of memory");
-	err = xw_input_copy(t->in, b->v, size, &got);
-	if (err || got < size)
-		return xw_tar_fail_input(t, err);
+	rc = xw_input_copy(t->in, b->v, size, &got);
+	if (rc || got < size)
+		return xw_tar_fail_input(t, rc);
 	b->v[size] = '\0';
 	b->n = (size_t)size;
 	b->set = true;
@@ -75,16 +71,16 @@ static int read_body(struct xw_tar *t, struct xw_tar_buf *b, uint64_t size, uint
 
 static int read_globals(struct xw_tar *t, uint64_t size)
 {
+	auto_free char *body = NULL;
 	struct xw_tar_buf b = {0};
 	const char *why = "";
-	int err = read_body(t, &b, size, XW_PAX_BODY_MAX);
+	int rc = read_body(t, &b, size, XW_PAX_BODY_MAX);
 
-	if (!err)
-		err = xw_pax_globals_add(&t->globals, b.v, b.n, &why);
-	if (err && !t->failed)
-		err = xw_tar_fail(t, err, "global extended header: %s", why);
-	free(b.v);
-	return err;
+	body = b.v;
+	if (rc)
+		return rc;
+	rc = xw_pax_globals_add(&t->globals, b.v, b.n, &why);
+	return rc ? xw_tar_fail(t, rc, "global extended header: %s", why) : 0;
 }
 
 static int apply_records(struct xw_tar *t)
@@ -92,19 +88,23 @@ static int apply_records(struct xw_tar *t)
 	struct xw_pax_rec r;
 	const char *why = "";
 	size_t pos = 0;
-	int err = 0, n;
+	int rc, n;
 
-	for (size_t i = 0; i < t->globals.recs.n && !err; i++)
-		err = xw_pax_apply(&t->pax, &t->globals.recs.v[i], &why);
-	if (!t->records.set || err)
-		goto out;
-	while ((n = xw_pax_next(t->records.v, t->records.n, &pos, &r)) == 1 && !err)
-		err = xw_pax_apply(&t->pax, &r, &why);
-	if (!err && n < 0)
-		return xw_tar_fail(t, n, "malformed record in its extended header (byte %zu of it)",
-				   pos);
-out:
-	return err ? xw_tar_fail(t, err, "%s", why) : 0;
+	for (size_t i = 0; i < t->globals.recs.n; i++) {
+		rc = xw_pax_apply(&t->pax, &t->globals.recs.v[i], &why);
+		if (rc)
+			return xw_tar_fail(t, rc, "%s", why);
+	}
+	if (!t->records.set)
+		return 0;
+	while ((n = xw_pax_next(t->records.v, t->records.n, &pos, &r)) == 1) {
+		rc = xw_pax_apply(&t->pax, &r, &why);
+		if (rc)
+			return xw_tar_fail(t, rc, "%s", why);
+	}
+	return n ? xw_tar_fail(t, n, "malformed record in its extended header (byte %zu of it)",
+			       pos)
+		 : 0;
 }
 
 static struct xw_slice header_name(struct xw_tar *t)
@@ -133,7 +133,7 @@ static int set_names(struct xw_tar *t)
 	else if (p->path.len)
 		e->path = p->path;
 	else
-		e->path = t->name.set ? text_slice(t->name.v) : header_name(t);
+		e->path = t->name.set ? xw_slice_of(t->name.v) : header_name(t);
 	if (!e->path.len)
 		return xw_tar_fail(t, XW_ERR_INPUT, "empty name");
 	if (memchr(e->path.p, '\0', e->path.len))
@@ -143,7 +143,7 @@ static int set_names(struct xw_tar *t)
 	if (p->link.len)
 		e->link = p->link;
 	else if (t->link.set)
-		e->link = text_slice(t->link.v);
+		e->link = xw_slice_of(t->link.v);
 	else
 		e->link = (struct xw_slice){t->hdr.linkname, xw_tar_text(FIELD(t->hdr.linkname))};
 	if (!e->link.len)
@@ -158,7 +158,7 @@ static int set_devices(struct xw_tar *t)
 	const struct xw_pax *p = &t->pax;
 	int64_t v = 0;
 
-	if (t->e.type != XW_ET_CHR && t->e.type != XW_ET_BLK)
+	if (!xw_entry_is_device(&t->e))
 		return 0;
 	if (p->has & XW_PAX_DEVMAJOR)
 		v = p->devmajor;
@@ -247,24 +247,24 @@ static int sparse_old(struct xw_tar *t)
 	struct xw_tar_ext ext;
 	int64_t real;
 	bool more = t->hdr.gnu.extended;
-	int err;
+	int rc;
 
 	if (xw_tar_magic(&t->hdr) == XW_TAR_USTAR)
 		return xw_tar_fail(t, XW_ERR_UNSUPPORTED, "star's sparse format is not supported");
 	if (number(t, "real size", FIELD(t->hdr.gnu.realsize), 0, INT64_MAX, &real))
 		return t->failed;
 	t->e.size = (uint64_t)real;
-	err = xw_sparse_old(&t->sparse, t->hdr.gnu.sp, XW_ARRAY_SIZE(t->hdr.gnu.sp));
-	while (more && !err) {
+	rc = xw_sparse_old(&t->sparse, t->hdr.gnu.sp, XW_ARRAY_SIZE(t->hdr.gnu.sp));
+	while (more && !rc) {
 		uint64_t got;
 
-		err = xw_input_copy(t->in, &ext, sizeof(ext), &got);
-		if (err || got < sizeof(ext))
-			return xw_tar_fail_input(t, err);
-		err = xw_sparse_old(&t->sparse, ext.sp, XW_ARRAY_SIZE(ext.sp));
+		rc = xw_input_copy(t->in, &ext, sizeof(ext), &got);
+		if (rc || got < sizeof(ext))
+			return xw_tar_fail_input(t, rc);
+		rc = xw_sparse_old(&t->sparse, ext.sp, XW_ARRAY_SIZE(ext.sp));
 		more = ext.extended;
 	}
-	return err ? xw_tar_fail(t, err, "its sparse map is malformed") : 0;
+	return rc ? xw_tar_fail(t, rc, "its sparse map is malformed") : 0;
 }
 
 /* Format 1.0: the map is in the first blocks of the payload, which has *stored bytes. */
@@ -272,7 +272,7 @@ static int sparse_one(struct xw_tar *t, uint64_t *stored)
 {
 	char block[XW_TAR_BLOCK];
 	uint64_t got;
-	int r = 0, err;
+	int complete = 0, rc;
 
 	if (t->pax.sparse_major != 1 || (t->pax.has & XW_PAX_SPARSE_MINOR && t->pax.sparse_minor))
 		return xw_tar_fail(t, XW_ERR_UNSUPPORTED, "unknown sparse format %llu.%llu",
@@ -281,16 +281,16 @@ static int sparse_one(struct xw_tar *t, uint64_t *stored)
 	if (!(t->pax.has & XW_PAX_SPARSE_REAL))
 		return xw_tar_fail(t, XW_ERR_INPUT, "a sparse file without its size");
 	t->e.size = t->pax.sparse_real;
-	while (!r) {
+	while (!complete) {
 		if (*stored < sizeof(block))
 			return xw_tar_fail(t, XW_ERR_INPUT, "its sparse map is truncated");
-		err = xw_input_copy(t->in, block, sizeof(block), &got);
-		if (err || got < sizeof(block))
-			return xw_tar_fail_input(t, err);
+		rc = xw_input_copy(t->in, block, sizeof(block), &got);
+		if (rc || got < sizeof(block))
+			return xw_tar_fail_input(t, rc);
 		*stored -= sizeof(block);
-		r = xw_sparse_block(&t->sparse, block);
+		complete = xw_sparse_block(&t->sparse, block);
 	}
-	return r < 0 ? xw_tar_fail(t, r, "its sparse map is malformed") : 0;
+	return complete < 0 ? xw_tar_fail(t, complete, "its sparse map is malformed") : 0;
 }
 
 /*
@@ -302,30 +302,30 @@ static int set_sparse(struct xw_tar *t, uint64_t *stored, uint64_t *tail)
 	const struct xw_pax *p = &t->pax;
 	const char *why = "its sparse map is malformed";
 	uint64_t mapped = 0;
-	int err = 0;
+	int rc = 0;
 
 	t->e.size = *stored;
 	if (t->hdr.type == 'S') {
-		err = sparse_old(t);
+		rc = sparse_old(t);
 	} else if (p->has & XW_PAX_SPARSE_MAJOR && p->sparse_major) {
-		err = sparse_one(t, stored);
+		rc = sparse_one(t, stored);
 	} else if (p->has & XW_PAX_SPARSE_SIZE) {
 		t->e.size = p->sparse_size;
-		err = p->sparse_half ? XW_ERR_INPUT : xw_sparse_text(&t->sparse, p->sparse_map);
-		for (size_t i = 0; i < p->sparse.n && !p->sparse_map.len && !err; i++)
-			err = xw_sparse_add(&t->sparse, p->sparse.v[i].off, p->sparse.v[i].len);
+		rc = p->sparse_half ? XW_ERR_INPUT : xw_sparse_text(&t->sparse, p->sparse_map);
+		for (size_t i = 0; i < p->sparse.n && !p->sparse_map.len && !rc; i++)
+			rc = xw_sparse_add(&t->sparse, p->sparse.v[i].off, p->sparse.v[i].len);
 	} else if (p->sparse_map.len || p->sparse.n) {
 		return xw_tar_fail(t, XW_ERR_INPUT, "a sparse file without its size");
 	} else if (p->has & XW_PAX_REALSIZE && p->realsize != *stored) {
 		t->e.size = p->realsize;
-		err = xw_sparse_add(&t->sparse, 0, *stored);
+		rc = xw_sparse_add(&t->sparse, 0, *stored);
 	} else {
 		return 0;
 	}
-	if (!err)
-		err = xw_sparse_check(&t->sparse, t->e.size, *stored, &mapped, &why);
-	if (err)
-		return t->failed ? t->failed : xw_tar_fail(t, err, "%s", why);
+	if (!rc)
+		rc = xw_sparse_check(&t->sparse, t->e.size, *stored, &mapped, &why);
+	if (rc)
+		return t->failed ? t->failed : xw_tar_fail(t, rc, "%s", why);
 	*tail = *stored - mapped;
 	*stored = mapped;
 	t->e.sparse = true;
@@ -338,12 +338,12 @@ static int set_payload(struct xw_tar *t, uint64_t stored)
 {
 	struct xw_entry *e = &t->e;
 	uint64_t tail = 0;
-	int err = 0;
 
 	if (t->pax.has & XW_PAX_SIZE)
 		stored = t->pax.size;
 	if (e->type == XW_ET_REG) {
-		err = set_sparse(t, &stored, &tail);
+		if (set_sparse(t, &stored, &tail))
+			return t->failed;
 	} else if (e->type == XW_ET_HARDLINK) {
 		e->link_data = stored && xw_tar_magic(&t->hdr) == XW_TAR_USTAR &&
 			       (t->saw_pax || payload_follows(t));
@@ -351,9 +351,8 @@ static int set_payload(struct xw_tar *t, uint64_t stored)
 	} else if (t->hdr.type != 'D' && stored && !payload_follows(t)) {
 		stored = 0;
 	}
-	if (!err)
-		xw_tar_payload(t, stored, tail, e->type == XW_ET_REG || e->link_data);
-	return err;
+	xw_tar_payload(t, stored, tail, e->type == XW_ET_REG || e->link_data);
+	return 0;
 }
 
 /* Set t->e from t->hdr, the member's own header, and the headers before it. */
@@ -386,10 +385,9 @@ static int make_entry(struct xw_tar *t, uint64_t size)
 /* Process the valid header t->hdr: 1 and t->e for a member's own header, 0 for others. */
 static int one_header(struct xw_tar *t)
 {
-	struct xw_slice shown = header_name(t);
 	int64_t size;
 
-	t->e.path = shown;
+	t->e.path = header_name(t);
 	if (number(t, "size", FIELD(t->hdr.size), 0, INT64_MAX, &size))
 		return t->failed;
 	switch (t->hdr.type) {
@@ -447,18 +445,18 @@ int xw_tar_member(struct xw_tar *t)
 	for (;;) {
 		bool begun = t->records.set || t->name.set || t->link.set;
 		uint64_t pos = xw_input_pos(t->in);
-		int r;
+		int rc;
 
 		t->e.path.len = 0;
 		if (!begun)
 			t->e.pos = pos;
-		r = read_block(t);
-		if (r < 0)
-			return r;
-		if (begun && (!r || xw_tar_is_zero(&t->hdr)))
+		rc = read_block(t);
+		if (rc < 0)
+			return rc;
+		if (begun && (!rc || xw_tar_is_zero(&t->hdr)))
 			return xw_tar_fail(t, XW_ERR_TRUNCATED,
 					   "an extended header without its member");
-		if (!r)
+		if (!rc)
 			return input_ended(t, zero);
 		if (xw_tar_is_zero(&t->hdr)) {
 			if (zero)
@@ -473,8 +471,8 @@ int xw_tar_member(struct xw_tar *t)
 		if (zero)
 			xw_tar_warn(t, XW_TAR_WARN_ZERO, "a single block of zeros, continuing");
 		zero = false;
-		r = one_header(t);
-		if (r)
-			return r;
+		rc = one_header(t);
+		if (rc)
+			return rc;
 	}
 }

@@ -35,16 +35,16 @@ int xw_sparse_old(struct xw_sparse *s, const struct xw_tar_sp *sp, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		int64_t off, len;
-		int err;
+		int rc;
 
 		if (!sp[i].off[0] && !sp[i].len[0])
 			break;
 		if (xw_tar_number(sp[i].off, sizeof(sp[i].off), &off) ||
 		    xw_tar_number(sp[i].len, sizeof(sp[i].len), &len) || off < 0 || len < 0)
 			return XW_ERR_INPUT;
-		err = xw_sparse_add(s, (uint64_t)off, (uint64_t)len);
-		if (err)
-			return err;
+		rc = xw_sparse_add(s, (uint64_t)off, (uint64_t)len);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -54,25 +54,25 @@ static int text_number(struct xw_slice *v, uint64_t *out)
 {
 	const char *comma = v->len ? memchr(v->p, ',', v->len) : NULL;
 	size_t n = comma ? (size_t)(comma - v->p) : v->len;
-	int err = xw_pax_number((struct xw_slice){v->p, n}, INT64_MAX, out);
+	int rc = xw_pax_number((struct xw_slice){v->p, n}, INT64_MAX, out);
 
 	n += comma != NULL;
 	v->p += n;
 	v->len -= n;
-	return err;
+	return rc;
 }
 
 int xw_sparse_text(struct xw_sparse *s, struct xw_slice v)
 {
 	while (v.len) {
 		uint64_t off, len;
-		int err;
+		int rc;
 
 		if (text_number(&v, &off) || text_number(&v, &len))
 			return XW_ERR_INPUT;
-		err = xw_sparse_add(s, off, len);
-		if (err)
-			return err;
+		rc = xw_sparse_add(s, off, len);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -99,10 +99,10 @@ int xw_sparse_block(struct xw_sparse *s, const void *block)
 
 	for (size_t i = 0; i < XW_TAR_BLOCK; i++) {
 		if (b[i] == '\n' && s->digits) {
-			int err = block_number(s);
+			int rc = block_number(s);
 
-			if (err)
-				return err;
+			if (rc)
+				return rc;
 			s->num = 0;
 			s->digits = false;
 			if (!s->want)

@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+
 #define GROUPS 10
 
-static int bad(struct xw_diag *diag, const char *text, const char *why)
+static int invalid(struct xw_diag *diag, const char *text, const char *why)
 {
 	return xw_fail(diag, XW_ERR_USAGE, "--transform: \"%s\": %s", text, why);
 }
@@ -126,26 +128,23 @@ static int read_one(struct xw_transforms *t, const char *text, const char **at,
 	struct xw_transform x = {.what = t->what};
 	const char *p = *at + 1;
 	const char delimiter = *p ? *p++ : 's';
-	char *pattern = **at == 's' ? part(&p, delimiter) : NULL, why[128];
-	int cflags = 0, rc;
+	auto_free char *pattern = **at == 's' ? part(&p, delimiter) : NULL;
+	auto_free char *replacement = pattern ? part(&p, delimiter) : NULL;
+	int cflags = 0, status;
+	char why[128];
 
-	x.replacement = pattern ? part(&p, delimiter) : NULL;
-	p = x.replacement ? read_flags(p, &x, &cflags) : NULL;
-	if (!p) {
-		free(pattern);
-		free(x.replacement);
-		return bad(diag, text, "must be s/REGEXP/REPLACEMENT/ with flags gixrRsShH");
+	p = replacement ? read_flags(p, &x, &cflags) : NULL;
+	if (!p)
+		return invalid(diag, text, "must be s/REGEXP/REPLACEMENT/ with flags gixrRsShH");
+	status = regcomp(&x.re, pattern, cflags);
+	if (status) {
+		regerror(status, &x.re, why, sizeof(why));
+		return invalid(diag, text, why);
 	}
-	rc = regcomp(&x.re, pattern, cflags);
-	free(pattern);
-	if (rc) {
-		regerror(rc, &x.re, why, sizeof(why));
-		free(x.replacement);
-		return bad(diag, text, why);
-	}
+	x.replacement = steal(replacement);
 	if (!refers(&x)) {
 		free_one(&x);
-		return bad(diag, text, "the replacement refers to a missing group");
+		return invalid(diag, text, "the replacement refers to a missing group");
 	}
 	if (xw_vec_push(&t->v, x)) {
 		free_one(&x);
@@ -165,13 +164,13 @@ int xw_transforms_add(struct xw_transforms *t, const char *text, struct xw_diag 
 		t->what = XW_TRANSFORM_NAME | XW_TRANSFORM_SYMLINK | XW_TRANSFORM_HARDLINK;
 	t->begun = true;
 	if (!*p)
-		return bad(diag, p, "must be s/REGEXP/REPLACEMENT/");
+		return invalid(diag, p, "must be s/REGEXP/REPLACEMENT/");
 	while (*p && !rc) {
 		if (strncmp(p, flags, sizeof(flags) - 1) == 0) {
 			t->what = 0;
 			for (p += sizeof(flags) - 1; is_scope(*p, &t->what); p++)
 				;
-			rc = *p && *p != ';' ? bad(diag, text, "flags= takes rRsShH") : 0;
+			rc = *p && *p != ';' ? invalid(diag, text, "flags= takes rRsShH") : 0;
 		} else {
 			rc = read_one(t, text, &p, diag);
 		}

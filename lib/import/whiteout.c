@@ -21,8 +21,8 @@
 
 #define PREFIX ".wh."
 #define PREFIX_LEN 4
-#define NOTE ".wh..wh."
-#define NOTE_LEN 8
+#define INTERNAL ".wh..wh."
+#define INTERNAL_LEN 8
 #define OPAQUE ".wh..wh..opq"
 #define OPAQUE_LEN 12
 
@@ -42,7 +42,8 @@ static bool is_lost_found(const struct xw_fill *f, const struct xw_blink *l)
 	       l->node->dir->min_blocks;
 }
 
-static bool goes(const struct xw_fill *f, const struct xw_blink *l, const struct xw_binode *top)
+static bool is_hidden(const struct xw_fill *f, const struct xw_blink *l,
+		      const struct xw_binode *top)
 {
 	if (l->layer < f->tree->layer)
 		return !is_lost_found(f, l) && !xw_fill_stays(f, l);
@@ -82,7 +83,7 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 		} else if (l->layer < f->tree->layer && xw_fill_stays(f, l) &&
 			   !is_lost_found(f, l) && xw_fill_refuse(f, l)) {
 			return XW_ERR_EXISTS;
-		} else if (goes(f, l, top)) {
+		} else if (is_hidden(f, l, top)) {
 			struct xw_blink *next = l->next;
 			int rc = xw_tree_unlink(f->tree, l);
 
@@ -146,12 +147,12 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 
 	if (at->len == OPAQUE_LEN && !memcmp(at->name, OPAQUE, OPAQUE_LEN))
 		return make_opaque(f, at->dir);
-	if (at->len >= NOTE_LEN && !memcmp(at->name, NOTE, NOTE_LEN))
+	if (at->len >= INTERNAL_LEN && !memcmp(at->name, INTERNAL, INTERNAL_LEN))
 		return 0;
 	if (!len || xw_name_is_dots(name, len))
-		return xw_fail(f->diag, XW_ERR_INPUT,
-			       "%s: %.*s: whiteout of \"%.*s\", which is not a valid name",
-			       f->source, (int)XW_MIN(e->path.len, 300), e->path.p, (int)len, name);
+		return xw_fill_fail(f, e, XW_ERR_INPUT,
+				    "whiteout of \"%.*s\", which is not a valid name", (int)len,
+				    name);
 	l = xw_tree_find(f->tree, at->dir, name, len);
 	if (l && (l->layer == f->tree->layer || is_lost_found(f, l))) {
 		/*
@@ -173,14 +174,14 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 }
 
 /* Length of the path up to the first directory that is internal to a union filesystem, or 0. */
-static size_t note_dir(struct xw_slice path)
+static size_t internal_dir(struct xw_slice path)
 {
 	for (size_t from = 0, to; from < path.len; from = to + 1) {
 		to = from;
 		while (to < path.len && path.p[to] != '/')
 			to++;
-		if (to < path.len && to - from >= NOTE_LEN &&
-		    !memcmp(path.p + from, NOTE, NOTE_LEN))
+		if (to < path.len && to - from >= INTERNAL_LEN &&
+		    !memcmp(path.p + from, INTERNAL, INTERNAL_LEN))
 			return to;
 	}
 	return 0;
@@ -188,7 +189,7 @@ static size_t note_dir(struct xw_slice path)
 
 int xw_whiteout_note(struct xw_fill *f, struct xw_slice path)
 {
-	const size_t len = note_dir(path);
+	const size_t len = internal_dir(path);
 	struct xw_path_at at;
 	struct xw_blink *l;
 	int rc;

@@ -482,22 +482,16 @@ static ssize_t failing_read(struct xw_feed *f, void *buf, size_t len)
 	return (ssize_t)len;
 }
 
-static void failing_close(struct xw_feed *f)
-{
-	free(f);
-}
-
 START_TEST(read_error)
 {
-	static const struct xw_feed_ops ops = {.read = failing_read, .close = failing_close};
+	static const struct xw_feed_ops ops = {.read = failing_read, .close = xw_feed_free};
 	struct xw_diag diag = {0};
 	struct xw_tar_params tp = {.name = "tape", .diag = &diag, .drain = true};
 	struct xw_feed *f = calloc(1, sizeof(*f) + sizeof(size_t));
 	struct tm_tar t = {0};
 	struct xw_source *s;
 
-	f->ops = &ops;
-	f->wake = -1;
+	xw_feed_init(f, &ops, (struct xw_feed_tick){0});
 	*(size_t *)(f + 1) = 100;
 	tm_hdr(&t, '0', "f", "", 5000);
 	tm_add(&t, NULL, 512);
