@@ -24,7 +24,7 @@ struct cpio {
 	struct xw_source src;
 	struct xw_source *part; /* NULL: between two archives, or after the last */
 	struct xw_feed *feed;
-	struct xw_la_params params; /* for opening each part */
+	struct xw_archive_params params; /* for opening each part */
 	unsigned depth; /* number of nested decompressors in `feed` */
 	bool left; /* a compressed stream has ended since the last part */
 	bool threaded, drain, done;
@@ -241,8 +241,8 @@ static void cpio_close(struct xw_source *s)
 	free(c);
 }
 
-int xw_cpio_open(struct xw_feed *feed, const struct xw_la_params *p, unsigned depth, bool threaded,
-		 struct xw_source **out)
+int xw_cpio_open(struct xw_feed *feed, const struct xw_archive_params *p, unsigned depth,
+		 bool threaded, struct xw_source **out)
 {
 	static const struct xw_source_ops ops = {.next = cpio_next,
 						 .read = cpio_read,

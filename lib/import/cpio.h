@@ -13,7 +13,7 @@ bool xw_cpio_begins(const unsigned char *p, size_t len);
  * Read all archives of the feed, which is owned, also on failure. depth: number of decompressors in
  * the feed. threaded: as in xw_source_opts.
  */
-int xw_cpio_open(struct xw_feed *feed, const struct xw_la_params *p, unsigned depth, bool threaded,
-		 struct xw_source **out);
+int xw_cpio_open(struct xw_feed *feed, const struct xw_archive_params *p, unsigned depth,
+		 bool threaded, struct xw_source **out);
 
 #endif

@@ -42,7 +42,7 @@ struct opening {
 /* Let libarchive read a regular file, in which it can seek. */
 static int open_file(struct opening *op, struct xw_source **out)
 {
-	struct xw_la_params p = {.name = op->name, .diag = op->diag, .total = op->total};
+	struct xw_archive_params p = {.name = op->name, .diag = op->diag, .total = op->total};
 	auto_fd int fd = -1;
 	const int copy = fcntl(op->fd, F_DUPFD_CLOEXEC, 0);
 
@@ -98,16 +98,11 @@ static int open_plain(struct opening *op, struct xw_feed *feed, unsigned depth,
 	const bool compressed = depth != 0;
 	/* the data of a device may be endless */
 	bool drain = compressed || S_ISFIFO(op->st.st_mode) || S_ISSOCK(op->st.st_mode);
-	struct xw_la_params lp = {.name = op->name,
-				  .diag = op->diag,
-				  .total = op->total,
-				  .compressed = compressed,
-				  .drain = drain};
-	struct xw_tar_params tp = {.name = op->name,
-				   .diag = op->diag,
-				   .total = op->total,
-				   .compressed = compressed,
-				   .drain = drain};
+	const struct xw_archive_params p = {.name = op->name,
+					    .diag = op->diag,
+					    .total = op->total,
+					    .compressed = compressed,
+					    .drain = drain};
 	ssize_t have = xw_feed_peek(f, LOOK);
 	struct xw_input *in;
 	bool tar;
@@ -129,14 +124,14 @@ static int open_plain(struct opening *op, struct xw_feed *feed, unsigned depth,
 	}
 	tar = tar && !op->o->by_libarchive;
 	if (!tar && xw_cpio_begins(xw_feed_head(f), (size_t)have))
-		return xw_cpio_open(steal(f), &lp, depth, op->o->threaded, out);
+		return xw_cpio_open(steal(f), &p, depth, op->o->threaded, out);
 	f->leaves_rest = false;
 	if (!tar && !compressed && S_ISREG(op->st.st_mode))
 		return open_file(op, out);
 	in = xw_input_new(steal(f), op->o->threaded);
 	if (!in)
 		return xw_fail_nomem(op->diag, "read buffers");
-	return tar ? xw_tar_open(in, &tp, out) : xw_la_open(in, &lp, out);
+	return tar ? xw_tar_open(in, &p, out) : xw_la_open(in, &p, out);
 }
 
 /* Decompress and detect the format. Owns f. */

@@ -57,15 +57,6 @@ static bool type_of(const char *word, struct row *r)
 	return false;
 }
 
-static bool mode_of(const char *word, uint32_t *mode)
-{
-	char *end;
-	const unsigned long v = strtoul(word, &end, 8);
-
-	*mode = (uint32_t)v;
-	return *word >= '0' && *word <= '7' && !*end && v <= 07777;
-}
-
 static bool owner_of(const struct devtable *d, bool group, const char *word, uint32_t *id)
 {
 	return xw_line_u32(word, id) ||
@@ -78,7 +69,7 @@ static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, 
 
 	if (!type_of(words[TYPE], r))
 		return xw_line_fail(l, "the type '%.80s' is not f, F, d, c, b or p", words[TYPE]);
-	if (!mode_of(words[MODE], &r->n[MODE]))
+	if (!xw_line_mode(words[MODE], &r->n[MODE]))
 		return xw_line_fail(l, "the mode '%.80s' is not octal up to 7777", words[MODE]);
 	for (size_t i = UID; i <= GID; i++)
 		if (!owner_of(d, i == GID, words[i], &r->n[i]))
@@ -179,19 +170,11 @@ static void devtable_close(struct xw_source *s)
 	free(d);
 }
 
-static uint64_t devtable_consumed(const struct xw_source *s)
-{
-	(void)s;
-	return 0;
-}
-
 int xw_devtable_open(const char *file, const struct xw_acl_names *names, struct xw_diag *diag,
 		     struct xw_source **out)
 {
-	static const struct xw_source_ops ops = {.next = devtable_next,
-						 .read = devtable_read,
-						 .close = devtable_close,
-						 .consumed = devtable_consumed};
+	static const struct xw_source_ops ops = {
+		.next = devtable_next, .read = devtable_read, .close = devtable_close};
 	struct devtable *d = calloc(1, sizeof(*d));
 	int rc;
 

@@ -19,13 +19,11 @@ bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l)
 
 int xw_fill_exists(struct xw_fill *f, const struct xw_blink *l)
 {
-	struct xw_slice path = f->entry->path;
-	bool own;
+	const struct xw_slice path = xw_slice_trim(f->entry->path);
+	const bool own = path.len >= l->len &&
+			 !memcmp(path.p + path.len - l->len, l->name, l->len) &&
+			 (path.len == l->len || path.p[path.len - l->len - 1] == '/');
 
-	while (path.len && path.p[path.len - 1] == '/')
-		path.len--;
-	own = path.len >= l->len && !memcmp(path.p + path.len - l->len, l->name, l->len) &&
-	      (path.len == l->len || path.p[path.len - l->len - 1] == '/');
 	xw_diag_clear(f->diag);
 	return xw_fail(f->diag, XW_ERR_EXISTS, "%s: %.*s: %.*s%sexists in the image", f->source,
 		       XW_SHOWN(path), own ? 0 : l->len, l->name, own ? "" : " ");

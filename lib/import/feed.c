@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeds that read a descriptor, memory or a callback, and the look-ahead common to all feeds.
+ * Feeds that read a descriptor or a callback, and the look-ahead common to all feeds.
  *
  * Reading a pipe or terminal waits in poll() together with an eventfd, so that closing a source
  * never waits for a writer. Regular files and block devices are read directly.
@@ -257,37 +257,4 @@ struct xw_feed *xw_feed_call(struct xw_feed_call call, struct xw_feed_tick tick)
 	xw_feed_init(&c->f, &ops, tick);
 	c->call = call;
 	return &c->f;
-}
-
-struct mem_feed {
-	struct xw_feed f;
-	const unsigned char *p;
-	size_t left, chunk;
-};
-
-static ssize_t mem_read(struct xw_feed *f, void *buf, size_t len)
-{
-	struct mem_feed *m = (struct mem_feed *)f;
-
-	len = XW_MIN(len, XW_MIN(m->left, m->chunk));
-	if (len)
-		memcpy(buf, m->p, len);
-	m->p += len;
-	m->left -= len;
-	xw_feed_count(f, len);
-	return (ssize_t)len;
-}
-
-struct xw_feed *xw_feed_mem(const void *buf, size_t len, size_t chunk)
-{
-	static const struct xw_feed_ops ops = {.read = mem_read, .close = xw_feed_free};
-	struct mem_feed *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return NULL;
-	xw_feed_init(&m->f, &ops, (struct xw_feed_tick){0});
-	m->p = buf;
-	m->left = len;
-	m->chunk = chunk ? chunk : SIZE_MAX;
-	return &m->f;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Byte streams from a descriptor, memory, a callback, or a decompressor over another feed. Callers
- * can peek at the start of a feed to detect its format, also on a pipe.
+ * Byte streams from a descriptor, a callback, or a decompressor over another feed. Callers can peek
+ * at the start of a feed to detect its format, also on a pipe.
  */
 #ifndef XW_IMPORT_FEED_H
 #define XW_IMPORT_FEED_H
@@ -110,8 +110,6 @@ struct xw_feed_call {
 	void *arg;
 };
 struct xw_feed *xw_feed_call(struct xw_feed_call call, struct xw_feed_tick tick);
-/* Read memory, which must outlive the feed, in pieces of at most `chunk` bytes (0: no limit). */
-struct xw_feed *xw_feed_mem(const void *buf, size_t len, size_t chunk);
 
 /*
  * Decompress `lower` if a filter of libarchive recognizes it. 1: *out is the decompressed feed and

@@ -152,16 +152,6 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 	return rc ? rc : xw_fill_label_entry(f, n);
 }
 
-static bool has_dotdot(struct xw_slice p)
-{
-	for (size_t i = 0; i + 1 < p.len; i++) {
-		if (p.p[i] == '.' && p.p[i + 1] == '.' && (i == 0 || p.p[i - 1] == '/') &&
-		    (i + 2 == p.len || p.p[i + 2] == '/'))
-			return true;
-	}
-	return false;
-}
-
 /* ---- entries ---- */
 
 static int replace_content(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
@@ -334,14 +324,13 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 
 static bool last_is_whiteout(struct xw_slice path)
 {
-	size_t end = path.len, from;
+	const char *slash;
+	size_t from;
 
-	while (end && path.p[end - 1] == '/')
-		end--;
-	from = end;
-	while (from && path.p[from - 1] != '/')
-		from--;
-	return xw_whiteout_named(path.p + from, end - from);
+	path = xw_slice_trim(path);
+	slash = path.len ? memrchr(path.p, '/', path.len) : NULL;
+	from = slash ? (size_t)(slash + 1 - path.p) : 0;
+	return xw_whiteout_named(path.p + from, path.len - from);
 }
 
 /* Look up the parent directory of the entry. A failure's message gets the entry's name. */
@@ -412,7 +401,7 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 		return xw_fail_nomem(f->diag, "--transform");
 	if (!path.len || !xw_select_strip(f->select, path, &path))
 		return 0;
-	if (has_dotdot(e->path) && !f->outward++)
+	if (xw_slice_has_dotdot(e->path) && !f->outward++)
 		xw_fill_warn(f, e, "\"..\" stops at %s",
 			     f->top == f->tree->root ? "the image's root" : "--directory");
 	f->path = path;

@@ -6,11 +6,23 @@
 #ifndef XW_IMPORT_INPUT_H
 #define XW_IMPORT_INPUT_H
 
+#include "base/err.h"
 #include "import/feed.h"
 
 /* A multiple of 512, so that a tar header never crosses two units. */
 #define XW_INPUT_UNIT ((size_t)256 << 10)
 #define XW_INPUT_UNITS 8
+
+/* How an archive is read. */
+struct xw_archive_params {
+	const char *name; /* for messages */
+	struct xw_diag *diag;
+	uint64_t total; /* size of the input if known, else 0 */
+	bool compressed; /* progress is counted in compressed bytes */
+	bool drain; /* read a stream on after the end of the archive, see xw_input_enough() */
+	bool chained; /* libarchive: xw_la_release() will be called */
+	bool verified; /* tar: verified by a digest, so a missing end mark is not truncation */
+};
 
 struct xw_input;
 

@@ -565,7 +565,7 @@ static int la_start(struct la *l)
 	return rc < 0 ? rc : 0;
 }
 
-static int la_new(struct la *l, const struct xw_la_params *p, struct xw_source **out)
+static int la_new(struct la *l, const struct xw_archive_params *p, struct xw_source **out)
 {
 	static const struct xw_source_ops ops = {
 		.next = la_next, .read = la_read, .close = la_close, .consumed = la_consumed};
@@ -604,7 +604,7 @@ static int la_new(struct la *l, const struct xw_la_params *p, struct xw_source *
 	return 0;
 }
 
-int xw_la_open(struct xw_input *in, const struct xw_la_params *p, struct xw_source **out)
+int xw_la_open(struct xw_input *in, const struct xw_archive_params *p, struct xw_source **out)
 {
 	struct la *l = calloc(1, sizeof(*l));
 
@@ -616,7 +616,7 @@ int xw_la_open(struct xw_input *in, const struct xw_la_params *p, struct xw_sour
 	return la_new(l, p, out);
 }
 
-int xw_la_open_file(int fd, const struct xw_la_params *p, struct xw_source **out)
+int xw_la_open_file(int fd, const struct xw_archive_params *p, struct xw_source **out)
 {
 	struct la *l = calloc(1, sizeof(*l));
 

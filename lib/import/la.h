@@ -8,17 +8,8 @@
 
 struct archive;
 
-struct xw_la_params {
-	const char *name;
-	struct xw_diag *diag;
-	uint64_t total;
-	bool compressed; /* progress is counted in compressed bytes */
-	bool chained; /* xw_la_release() will be called */
-	bool drain; /* read on after the end of the archive, see xw_input_enough() */
-};
-
 /* Open an archive in a stream and read its first header. Owns in, also on failure. */
-int xw_la_open(struct xw_input *in, const struct xw_la_params *p, struct xw_source **out);
+int xw_la_open(struct xw_input *in, const struct xw_archive_params *p, struct xw_source **out);
 /*
  * Close a chained source after the end of its archive, and return its feed, which continues after
  * the archive. NULL: a failure, with a message; the feed is closed.
@@ -28,7 +19,7 @@ struct xw_feed *xw_la_release(struct xw_source *s);
  * Open an archive in a regular file, from its current offset; seekable, as some formats require.
  * Owns fd, also on failure.
  */
-int xw_la_open_file(int fd, const struct xw_la_params *p, struct xw_source **out);
+int xw_la_open_file(int fd, const struct xw_archive_params *p, struct xw_source **out);
 
 /* Enable the decompressors built into libarchive. Called before the archive is opened. */
 void xw_la_support_filters(struct archive *a);

@@ -12,15 +12,6 @@
 #include "disk/inode.h"
 #include "import/fill.h"
 
-/* Set owner and mode; symlinks keep their mode. */
-static void configure(const struct xw_label_config *c, struct xw_binode *n)
-{
-	n->uid = c->uid;
-	n->gid = c->gid;
-	if (!xw_binode_is(n, XW_S_IFLNK))
-		n->mode = (uint16_t)((n->mode & XW_S_IFMT) | c->mode);
-}
-
 int xw_fill_label(struct xw_fill *f, struct xw_binode *n, const char *path)
 {
 	const struct xw_label_config *c = xw_labels_config(f->labels, path);
@@ -29,8 +20,12 @@ int xw_fill_label(struct xw_fill *f, struct xw_binode *n, const char *path)
 	struct xw_slice value = {(const char *)caps, sizeof(caps)};
 	int rc = 0;
 
-	if (c)
-		configure(c, n);
+	if (c) {
+		n->uid = c->uid;
+		n->gid = c->gid;
+		if (!xw_binode_is(n, XW_S_IFLNK))
+			n->mode = (uint16_t)((n->mode & XW_S_IFMT) | c->mode);
+	}
 	if (c && c->capabilities && xw_binode_is(n, XW_S_IFREG)) {
 		xw_labels_caps(c->capabilities, caps);
 		rc = xw_fill_put_xattr(f, path, n, xw_slice_of("security.capability"), value);

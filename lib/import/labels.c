@@ -19,6 +19,7 @@
 
 #include "base/endian.h"
 #include "import/lines.h"
+#include "import/slice.h"
 
 enum { PATH, UID, GID, MODE, WORDS, WORDS_MAX = 16 };
 
@@ -27,28 +28,20 @@ enum { PATH, UID, GID, MODE, WORDS, WORDS_MAX = 16 };
 /* A copy without leading and trailing slashes. */
 static char *trimmed(const char *p)
 {
-	size_t n;
+	const struct xw_slice s = xw_slice_trim(xw_slice_of(p + strspn(p, "/")));
 
-	p += strspn(p, "/");
-	n = strlen(p);
-	while (n && p[n - 1] == '/')
-		n--;
-	return strndup(p, n);
+	return strndup(s.p, s.len);
 }
 
 static bool read_words(char **words, size_t n, struct xw_label_config *c)
 {
 	static const char caps[] = "capabilities=";
 	const char *number;
-	unsigned long mode;
 	char *end;
 
-	if (!xw_line_u32(words[UID], &c->uid) || !xw_line_u32(words[GID], &c->gid))
+	if (!xw_line_u32(words[UID], &c->uid) || !xw_line_u32(words[GID], &c->gid) ||
+	    !xw_line_mode(words[MODE], &c->mode))
 		return false;
-	mode = strtoul(words[MODE], &end, 8);
-	if (words[MODE][0] < '0' || words[MODE][0] > '7' || *end || mode > 07777)
-		return false;
-	c->mode = (uint32_t)mode;
 	for (size_t i = WORDS; i < n; i++) {
 		if (strncmp(words[i], caps, sizeof(caps) - 1))
 			continue;
@@ -319,23 +312,16 @@ void xw_labels_free(struct xw_labels *l)
 }
 
 /* Append the components of a path, each after a slash. */
-static int append(struct xw_labels *l, const char *p, size_t len)
+static int append(struct xw_labels *l, struct xw_slice path)
 {
-	const char *end = p + len;
+	struct xw_slice part;
 
-	if (xw_vec_reserve(&l->path, l->path.n + len + 2))
+	if (xw_vec_reserve(&l->path, l->path.n + path.len + 2))
 		return XW_ERR_NOMEM;
-	while (p < end) {
-		const char *from = p;
-
-		while (p < end && *p != '/')
-			p++;
-		if (p > from && !(p == from + 1 && *from == '.')) {
-			l->path.v[l->path.n++] = '/';
-			memcpy(l->path.v + l->path.n, from, (size_t)(p - from));
-			l->path.n += (size_t)(p - from);
-		}
-		p += p < end;
+	while ((part = xw_slice_component(&path)).len) {
+		l->path.v[l->path.n++] = '/';
+		memcpy(l->path.v + l->path.n, part.p, part.len);
+		l->path.n += part.len;
 	}
 	return 0;
 }
@@ -343,8 +329,8 @@ static int append(struct xw_labels *l, const char *p, size_t len)
 const char *xw_labels_path(struct xw_labels *l, const char *dir, const char *name, size_t len)
 {
 	l->path.n = 0;
-	if ((l->mount_point && append(l, l->mount_point, strlen(l->mount_point))) ||
-	    (dir && append(l, dir, strlen(dir))) || append(l, name, len))
+	if (append(l, xw_slice_of(l->mount_point)) || append(l, xw_slice_of(dir)) ||
+	    append(l, (struct xw_slice){name, len}))
 		return NULL;
 	if (!l->path.n)
 		l->path.v[l->path.n++] = '/';

@@ -53,6 +53,15 @@ bool xw_line_u32(const char *word, uint32_t *out)
 	return true;
 }
 
+bool xw_line_mode(const char *word, uint32_t *out)
+{
+	char *end;
+	const unsigned long v = strtoul(word, &end, 8);
+
+	*out = (uint32_t)v;
+	return *word >= '0' && *word <= '7' && !*end && v <= 07777;
+}
+
 static int read_all(FILE *f, struct xw_line *l, int (*each)(void *arg, struct xw_line *line),
 		    void *arg)
 {

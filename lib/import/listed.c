@@ -48,11 +48,6 @@ static bool can_keep(const struct xw_entry *e, const struct xw_binode *n)
 	return e->type == XW_ET_DIR || !(n->flags & XW_BN_OLD);
 }
 
-static bool has_same_mode(const struct xw_entry *e, const struct xw_binode *n)
-{
-	return (n->mode & 07777) == e->mode && n->uid == e->uid && n->gid == e->gid;
-}
-
 static int make(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
 		struct xw_blink *old, struct xw_binode **out)
 {
@@ -90,11 +85,15 @@ int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e)
 		rc = check_kind(f, e, n);
 	if (rc || (!n && e->optional))
 		return rc;
-	if (n && n->flags & XW_BN_OLD && e->type == XW_ET_REG && xw_binode_is(n, XW_S_IFREG))
-		return has_same_mode(e, n) ? 0
-					   : xw_fill_fail(f, e, XW_ERR_INPUT,
-							  "exists in the image with another owner "
-							  "or mode; change it with xw-debugfs");
+	if (n && n->flags & XW_BN_OLD && e->type == XW_ET_REG && xw_binode_is(n, XW_S_IFREG)) {
+		const bool same =
+			(n->mode & 07777) == e->mode && n->uid == e->uid && n->gid == e->gid;
+
+		return same ? 0
+			    : xw_fill_fail(f, e, XW_ERR_INPUT,
+					   "exists in the image with another owner "
+					   "or mode; change it with xw-debugfs");
+	}
 	if (!n || !can_keep(e, n))
 		rc = make(f, e, &at, old, &n);
 	if (rc)

@@ -111,7 +111,7 @@ static int add_feeds(struct oci *c, struct xw_feed **f, bool plain)
 
 static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 {
-	const struct xw_tar_params p = {
+	const struct xw_archive_params p = {
 		.name = l->label,
 		.diag = c->src.diag,
 		.compressed = true, /* read to the end of the input */

@@ -8,7 +8,9 @@
 #include "import/oci_image.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,14 +25,20 @@ struct finder {
 	struct xw_oci_image *image;
 };
 
-static char *join(struct finder *f, const char *a, const char *sep, const char *b)
+static char *__attribute__((format(printf, 2, 3))) print(struct finder *f, const char *fmt, ...)
 {
-	const size_t len = strlen(a) + strlen(sep) + strlen(b) + 1;
-	char *to = xw_arena_alloc(&f->image->arena, len, 1);
+	va_list ap;
+	char *text, *copy;
+	int n;
 
-	if (to)
-		snprintf(to, len, "%s%s%s", a, sep, b);
-	return to;
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return NULL;
+	copy = xw_arena_dup(&f->image->arena, text, (size_t)n + 1);
+	free(text);
+	return copy;
 }
 
 static int out_of_memory(struct finder *f)
@@ -90,7 +98,7 @@ static int read_document(struct finder *f, const char *what, const char *path,
 	struct xw_blob b;
 	int rc;
 
-	*t = (struct xw_oci_text){.name = join(f, f->w->name, ": ", path)};
+	*t = (struct xw_oci_text){.name = print(f, "%s: %s", f->w->name, path)};
 	if (!t->name)
 		return out_of_memory(f);
 	rc = xw_store_find(f->store, path, !handed_out || xw_digest_is_set(digest), f->diag, &b);
@@ -164,13 +172,8 @@ static int alloc_layers(struct finder *f, size_t n)
 static int label(struct finder *f, struct xw_oci_layer *l, size_t number, size_t of,
 		 const char *what)
 {
-	const size_t room = strlen(f->w->name) + strlen(what) + 64;
-
-	l->label = xw_arena_alloc(&f->image->arena, room, 1);
-	if (!l->label)
-		return out_of_memory(f);
-	snprintf(l->label, room, "%s: layer %zu of %zu (%s)", f->w->name, number, of, what);
-	return 0;
+	l->label = print(f, "%s: layer %zu of %zu (%s)", f->w->name, number, of, what);
+	return l->label ? 0 : out_of_memory(f);
 }
 
 /*

@@ -15,33 +15,14 @@ struct origin {
 
 static const struct xw_table_kind by_link = XW_TABLE_BY_U64(struct origin);
 
-/* Remove and return the first component of *path that is neither empty nor ".". */
-static struct xw_slice component(struct xw_slice *path)
-{
-	struct xw_slice part = {path->p, 0};
-
-	while (path->len) {
-		const char *slash = memchr(path->p, '/', path->len);
-		const size_t n = slash ? (size_t)(slash - path->p) : path->len;
-
-		part = (struct xw_slice){path->p, n};
-		path->p += n + (slash != NULL);
-		path->len -= n + (slash != NULL);
-		if (n && !(n == 1 && *part.p == '.'))
-			return part;
-	}
-	part.len = 0;
-	return part;
-}
-
 static bool same_path(struct xw_slice a, struct xw_slice b)
 {
 	struct xw_slice x, y;
 
 	do {
-		x = component(&a);
-		y = component(&b);
-	} while (x.len && x.len == y.len && !memcmp(x.p, y.p, x.len));
+		x = xw_slice_component(&a);
+		y = xw_slice_component(&b);
+	} while (x.len && xw_slice_same(x, y));
 	return !x.len && !y.len;
 }
 

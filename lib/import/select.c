@@ -83,22 +83,18 @@ static int set_number(const char *option, const char *value, const char *want, u
 
 static int set_directory(struct xw_select *s, const char *value, struct xw_diag *diag)
 {
-	size_t len;
+	struct xw_slice path = xw_slice_of(value ? value : "");
 
-	for (const char *p = value; p && (p = strstr(p, "..")); p += 2) {
-		if ((p == value || p[-1] == '/') && (!p[2] || p[2] == '/'))
-			return bad_value(diag, "--directory", value, "a directory without \"..\"");
+	if (xw_slice_has_dotdot(path))
+		return bad_value(diag, "--directory", value, "a directory without \"..\"");
+	path = xw_slice_trim(path);
+	while (path.len && *path.p == '/') {
+		path.p++;
+		path.len--;
 	}
-	while (value && *value == '/')
-		value++;
 	free(s->directory);
-	s->directory = strdup(value ? value : "");
-	if (!s->directory)
-		return xw_fail_nomem(diag, "--directory");
-	len = strlen(s->directory);
-	while (len && s->directory[len - 1] == '/')
-		s->directory[--len] = 0;
-	return 0;
+	s->directory = strndup(path.p, path.len);
+	return s->directory ? 0 : xw_fail_nomem(diag, "--directory");
 }
 
 static const char *parse_clause(const char *p, struct xw_mode_clause *c)

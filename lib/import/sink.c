@@ -188,36 +188,25 @@ static int map_clusters(struct xw_sink *k, struct run_feed *f, uint64_t lblk, ui
 	return rc;
 }
 
-static int reserve_clusters(struct xw_sink *k, const struct block_range *r, size_t n_ranges)
-{
-	const uint64_t count = new_clusters(k, r, n_ranges);
-	auto_free struct xw_run *runs = NULL;
-	struct run_feed feed = {0};
-	struct xw_run one;
-	int rc = count ? allocate(k, count << k->cluster_bits, &one, &runs, &feed.n) : 0;
-
-	feed.runs = runs ? runs : &one;
-	for (size_t i = 0; i < n_ranges && !rc && !*k->missing; i++)
-		rc = map_clusters(k, &feed, r[i].lblk, r[i].len);
-	return rc;
-}
-
+/* Allocate and map ranges of `total` blocks. */
 static int reserve_ranges(struct xw_sink *k, const struct block_range *r, size_t n_ranges,
 			  uint64_t total)
 {
 	auto_free struct xw_run *runs = NULL;
 	struct run_feed feed = {0};
 	struct xw_run one;
-	int rc;
+	int rc = 0;
 
 	if (!total)
 		return 0;
 	if (k->cluster_bits)
-		return reserve_clusters(k, r, n_ranges);
-	rc = allocate(k, total, &one, &runs, &feed.n);
+		total = new_clusters(k, r, n_ranges) << k->cluster_bits;
+	if (total)
+		rc = allocate(k, total, &one, &runs, &feed.n);
 	feed.runs = runs ? runs : &one;
-	for (size_t i = 0; i < n_ranges && !rc; i++)
-		rc = map_range(k, &feed, r[i].lblk, r[i].len);
+	for (size_t i = 0; i < n_ranges && !rc && !*k->missing; i++)
+		rc = k->cluster_bits ? map_clusters(k, &feed, r[i].lblk, r[i].len)
+				     : map_range(k, &feed, r[i].lblk, r[i].len);
 	return rc;
 }
 

@@ -42,4 +42,17 @@ static inline bool xw_slice_after(struct xw_slice s, const char *prefix, struct 
 	return true;
 }
 
+/* Without trailing slashes. */
+static inline struct xw_slice xw_slice_trim(struct xw_slice path)
+{
+	while (path.len && path.p[path.len - 1] == '/')
+		path.len--;
+	return path;
+}
+
+/* Remove and return the first component of *path that is neither empty nor "."; len 0: none. */
+struct xw_slice xw_slice_component(struct xw_slice *path);
+/* Is any component ".."? */
+bool xw_slice_has_dotdot(struct xw_slice path);
+
 #endif

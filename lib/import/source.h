@@ -92,7 +92,7 @@ struct xw_source_ops {
 	 */
 	int (*read)(struct xw_source *s, const void **buf, size_t *len, uint64_t *off);
 	void (*close)(struct xw_source *s);
-	/* Number of input bytes consumed, for progress; in the same unit as `total`. */
+	/* Number of input bytes consumed, for progress; in the same unit as `total`. NULL: 0. */
 	uint64_t (*consumed)(const struct xw_source *s);
 	/*
 	 * Container images: start the next layer, the lowest first, and set s->name to its name: 1,
@@ -191,7 +191,7 @@ static inline void xw_source_end(struct xw_source **s)
 
 static inline uint64_t xw_source_consumed(const struct xw_source *s)
 {
-	return s->ops->consumed(s);
+	return s->ops->consumed ? s->ops->consumed(s) : 0;
 }
 
 #endif

@@ -68,32 +68,26 @@ static const struct xw_table_kind kind = {sizeof(struct member), member_used, me
 					  member_hash};
 
 /*
- * Append the normalized components of a path to `to`, which is large enough. Returns the new
- * length, or SIZE_MAX if ".." leads out of the root.
+ * Append the normalized components of a path to `to`, which is large enough. Returns the new length,
+ * or SIZE_MAX if ".." leads out of the root.
  */
 static size_t append(char *to, size_t len, struct xw_slice path)
 {
-	for (size_t from = 0, end; from < path.len; from = end + 1) {
-		const char *slash = memchr(path.p + from, '/', path.len - from);
-		const char *part = path.p + from;
-		size_t n;
+	struct xw_slice part;
 
-		end = slash ? (size_t)(slash - path.p) : path.len;
-		n = end - from;
-		if (!n || (n == 1 && part[0] == '.'))
-			continue;
-		if (n == 2 && part[0] == '.' && part[1] == '.') {
+	while ((part = xw_slice_component(&path)).len) {
+		if (xw_slice_is(part, "..")) {
+			const char *slash = len ? memrchr(to, '/', len) : NULL;
+
 			if (!len)
 				return SIZE_MAX;
-			while (len && to[len - 1] != '/')
-				len--;
-			len -= len != 0;
+			len = slash ? (size_t)(slash - to) : 0;
 			continue;
 		}
 		if (len)
 			to[len++] = '/';
-		memcpy(to + len, part, n);
-		len += n;
+		memcpy(to + len, part.p, part.len);
+		len += part.len;
 	}
 	return len;
 }
@@ -150,7 +144,7 @@ static int add_member(struct xw_store *s, const struct xw_entry *e, uint64_t off
 static int index_some(struct xw_store *s, struct xw_blob_read *r, struct xw_feed_tick tick,
 		      struct xw_diag *diag, uint64_t *at, bool *done)
 {
-	const struct xw_tar_params p = {.name = s->name, .diag = diag};
+	const struct xw_archive_params p = {.name = s->name, .diag = diag};
 	const uint64_t end = r->blob.size;
 	auto_source struct xw_source *src = NULL;
 	const struct xw_entry *e;
@@ -224,8 +218,7 @@ static int find_member(struct xw_store *s, const char *path, struct xw_blob *b)
 	struct xw_slice key;
 	const struct member *m;
 	size_t len;
-	char *name =
-		normalize(s, (struct xw_slice){0}, (struct xw_slice){path, strlen(path)}, &len);
+	char *name = normalize(s, (struct xw_slice){0}, xw_slice_of(path), &len);
 
 	if (!name)
 		return XW_ERR_NOMEM;
@@ -245,16 +238,6 @@ static int find_member(struct xw_store *s, const char *path, struct xw_blob *b)
 
 /* ---- a directory ---- */
 
-static bool leads_out(const char *path)
-{
-	const size_t len = strlen(path);
-
-	for (size_t at = 0; at < len; at += strcspn(path + at, "/") + 1)
-		if (!strncmp(path + at, "..", 2) && (!path[at + 2] || path[at + 2] == '/'))
-			return true;
-	return path[0] == '/';
-}
-
 static int find_file(struct xw_store *s, const char *path, bool checked, struct xw_diag *diag,
 		     struct xw_blob *b)
 {
@@ -262,7 +245,7 @@ static int find_file(struct xw_store *s, const char *path, bool checked, struct 
 	auto_fd int fd = -1;
 	struct stat st;
 
-	if (leads_out(path))
+	if (path[0] == '/' || xw_slice_has_dotdot(xw_slice_of(path)))
 		return xw_fail(diag, XW_ERR_INPUT, "%s: \"%.300s\" is not inside the image",
 			       s->name, path);
 	fd = checked ? openat(s->fd, path, flags) : xw_open_beneath(s->fd, path, flags);

@@ -126,7 +126,7 @@ static void tar_close(struct xw_source *s)
 	free(t);
 }
 
-int xw_tar_open(struct xw_input *in, const struct xw_tar_params *p, struct xw_source **out)
+int xw_tar_open(struct xw_input *in, const struct xw_archive_params *p, struct xw_source **out)
 {
 	static const struct xw_source_ops ops = {
 		.next = tar_next, .read = tar_read, .close = tar_close, .consumed = tar_consumed};

@@ -49,15 +49,8 @@ struct xw_tar {
 	size_t seg;
 };
 
-struct xw_tar_params {
-	const char *name;
-	struct xw_diag *diag;
-	uint64_t total;
-	bool compressed, drain, verified;
-};
-
 /* Open a tar archive. Owns in, also on failure. */
-int xw_tar_open(struct xw_input *in, const struct xw_tar_params *p, struct xw_source **out);
+int xw_tar_open(struct xw_input *in, const struct xw_archive_params *p, struct xw_source **out);
 
 /*
  * tar_member.c: read headers up to and including that of the next member: 1 and t->e, or 0 at the

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/memfeed.h"
 #include "base/hash.h"
 #include "import/tar.h"
 
@@ -96,13 +97,13 @@ static int check_payload(struct xw_source *s, const struct xw_entry *e, uint64_t
 static uint64_t walk(const uint8_t *p, size_t size, size_t chunk, bool read)
 {
 	struct xw_diag diag = {0};
-	struct xw_tar_params tp = {.name = "fuzz", .diag = &diag, .drain = true};
+	struct xw_archive_params tp = {.name = "fuzz", .diag = &diag, .drain = true};
 	const struct xw_entry *e;
 	struct xw_source *s;
 	uint64_t h = 0;
 	int r;
 
-	MUST(!xw_tar_open(xw_input_new(xw_feed_mem(p, size, chunk), false), &tp, &s));
+	MUST(!xw_tar_open(xw_input_new(mem_feed(p, size, chunk), false), &tp, &s));
 	while ((r = xw_source_next(s, &e)) == 1) {
 		uint64_t ignored = 0;
 

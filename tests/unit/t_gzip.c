@@ -79,7 +79,7 @@ static unsigned char *plain(size_t n, unsigned seed, int kind)
 /* The decompressed bytes; 0, or 1: it is not compressed, or the failure. */
 static int gunzip(const struct bytes *z, size_t chunk, size_t room, struct bytes *out)
 {
-	struct xw_feed *lower = xw_feed_mem(z->p, z->n, chunk), *f;
+	struct xw_feed *lower = mem_feed(z->p, z->n, chunk), *f;
 	unsigned char *buf = malloc(room);
 	ssize_t n;
 	int r = xw_feed_decompress(lower, &f);
@@ -374,7 +374,7 @@ START_TEST(read_nothing)
 	char c;
 
 	member(&z, "data", 4, "6");
-	ck_assert_int_eq(xw_feed_decompress(xw_feed_mem(z.p, z.n, 0), &f), 1);
+	ck_assert_int_eq(xw_feed_decompress(mem_feed(z.p, z.n, 0), &f), 1);
 	for (int i = 0; i < 4; i++) {
 		ck_assert_int_eq(xw_feed_read(f, &c, 0), 0);
 		ck_assert_int_eq(xw_feed_read(f, &c, 1), 1);

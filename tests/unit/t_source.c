@@ -486,7 +486,7 @@ START_TEST(read_error)
 {
 	static const struct xw_feed_ops ops = {.read = failing_read, .close = xw_feed_free};
 	struct xw_diag diag = {0};
-	struct xw_tar_params tp = {.name = "tape", .diag = &diag, .drain = true};
+	struct xw_archive_params tp = {.name = "tape", .diag = &diag, .drain = true};
 	struct xw_feed *f = calloc(1, sizeof(*f) + sizeof(size_t));
 	struct tm_tar t = {0};
 	struct xw_source *s;

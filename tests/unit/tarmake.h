@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "import/tar.h"
+#include "memfeed.h"
 #include "unit.h"
 
 struct tm_tar {
@@ -112,10 +113,10 @@ static inline void tm_end(struct tm_tar *t)
 
 static inline struct xw_source *tm_open(const void *p, size_t n, struct xw_diag *diag)
 {
-	struct xw_tar_params tp = {.name = "a.tar", .diag = diag, .drain = true};
+	struct xw_archive_params tp = {.name = "a.tar", .diag = diag, .drain = true};
 	struct xw_source *s;
 
-	ck_assert_int_eq(xw_tar_open(xw_input_new(xw_feed_mem(p, n, 0), false), &tp, &s), 0);
+	ck_assert_int_eq(xw_tar_open(xw_input_new(mem_feed(p, n, 0), false), &tp, &s), 0);
 	return s;
 }
 
