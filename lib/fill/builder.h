@@ -113,8 +113,8 @@ int xw_tail_plan(struct xw_builder *b);
 
 /* groups.c */
 int xw_groups_items(struct xw_builder *b);
-int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group);
-int xw_groups_inode_bitmap(struct xw_builder *b, uint32_t group);
+/* Write a block or inode bitmap, and record its checksum. */
+int xw_groups_bitmap(struct xw_builder *b, uint32_t group, bool inodes);
 void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_desc *gd);
 
 #endif

@@ -48,9 +48,8 @@ static int write_item(struct xw_builder *b, const struct xw_item *it)
 {
 	switch (it->kind) {
 	case XW_ITEM_BLOCK_BITMAP:
-		return xw_groups_block_bitmap(b, (uint32_t)it->ref);
 	case XW_ITEM_INODE_BITMAP:
-		return xw_groups_inode_bitmap(b, (uint32_t)it->ref);
+		return xw_groups_bitmap(b, (uint32_t)it->ref, it->kind == XW_ITEM_INODE_BITMAP);
 	case XW_ITEM_ITABLE:
 		return xw_itable_write(b, (uint32_t)it->ref);
 	case XW_ITEM_JOURNAL:

@@ -92,43 +92,26 @@ int xw_groups_items(struct xw_builder *b)
 	return rc;
 }
 
-/* Write a bitmap to blk; *csum is the checksum of its first `bits` bits. */
-static int write_bitmap(struct xw_builder *b, xw_blk blk, const uint8_t *buf, uint32_t bits,
-			uint32_t *csum)
+int xw_groups_bitmap(struct xw_builder *b, uint32_t group, bool inodes)
 {
-	*csum = xw_bitmap_csum(&b->place.enc.sb, b->place.enc.csum_seed, buf, bits / 8);
-	return xw_place_write(&b->place, blk, buf, b->geo.block_size);
-}
-
-int xw_groups_block_bitmap(struct xw_builder *b, uint32_t group)
-{
+	const uint32_t bits = inodes ? b->geo.inodes_per_group : b->place.enc.sb.clusters_per_group;
 	auto_free uint8_t *buf = malloc(b->geo.block_size);
 	struct xw_group_place p;
+	uint32_t csum;
 	int rc;
 
 	if (!buf)
-		return xw_fail_nomem(b->place.enc.diag, "block bitmap");
+		return xw_fail_nomem(b->place.enc.diag, "a bitmap");
+	xw_geo_group(&b->geo, group, &p);
 	memset(buf, 0xff, b->geo.block_size);
-	xw_geo_group(&b->geo, group, &p);
-	rc = xw_space_group_bitmap(b->place.space, group, buf);
-	return rc ? rc
-		  : write_bitmap(b, p.block_bitmap, buf, b->place.enc.sb.clusters_per_group,
-				 &b->block_csum[group]);
-}
-
-int xw_groups_inode_bitmap(struct xw_builder *b, uint32_t group)
-{
-	auto_free uint8_t *buf = malloc(b->geo.block_size);
-	struct xw_group_place p;
-	int rc;
-
-	if (!buf)
-		return xw_fail_nomem(b->place.enc.diag, "inode bitmap");
-	xw_geo_group(&b->geo, group, &p);
-	rc = xw_ispace_group_bitmap(b->inodes, group, buf, b->geo.block_size);
-	return rc ? rc
-		  : write_bitmap(b, p.inode_bitmap, buf, b->geo.inodes_per_group,
-				 &b->inode_csum[group]);
+	rc = inodes ? xw_ispace_group_bitmap(b->inodes, group, buf, b->geo.block_size)
+		    : xw_space_group_bitmap(b->place.space, group, buf);
+	if (rc)
+		return rc;
+	csum = xw_bitmap_csum(&b->place.enc.sb, b->place.enc.csum_seed, buf, bits / 8);
+	(inodes ? b->inode_csum : b->block_csum)[group] = csum;
+	return xw_place_write(&b->place, inodes ? p.inode_bitmap : p.block_bitmap, buf,
+			      b->geo.block_size);
 }
 
 void xw_groups_describe(struct xw_builder *b, uint32_t group, struct xw_group_desc *gd)

@@ -120,11 +120,11 @@ static int write_resize_block(struct xw_builder *b, uint64_t index)
 
 int xw_special_items(struct xw_builder *b)
 {
-	int rc = 0;
+	const struct xw_binode *j = &b->journal;
+	const int rc = j->n_ext ? xw_place_item(&b->place, XW_ITEM_JOURNAL,
+						xw_binode_extents(j)[0].pblk, 0)
+				: 0;
 
-	if (b->journal.n_ext)
-		rc = xw_place_item(&b->place, XW_ITEM_JOURNAL,
-				   xw_binode_extents(&b->journal)[0].pblk, 0);
 	return rc ? rc : xw_hidden_items(b);
 }
 

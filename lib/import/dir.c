@@ -50,10 +50,7 @@ struct level {
 
 struct dir {
 	struct xw_source src;
-	bool one_file_system, no_atime, ignore_unreadable;
-	struct xw_file_id skip[2];
-	bool (*excluded)(const void *arg, struct xw_slice path);
-	const void *excluded_arg;
+	struct xw_source_opts o;
 	int root; /* -1 once it was visited */
 	dev_t root_dev;
 	int failed;
@@ -73,6 +70,11 @@ struct dir {
 	unsigned char *buf;
 	uint64_t consumed;
 };
+
+static struct xw_slice path_of(const struct dir *d)
+{
+	return (struct xw_slice){d->path.v, d->path.n};
+}
 
 /* The current path for a message, or the end of a long one. */
 static struct xw_slice shown(const struct dir *d)
@@ -211,14 +213,14 @@ static int set_path(struct dir *d, size_t keep, const char *name)
 
 static void set_stat(struct dir *d, const struct stat *st, enum xw_etype type)
 {
-	d->e.path = (struct xw_slice){d->path.v, d->path.n};
+	d->e.path = path_of(d);
 	d->e.type = type;
 	d->e.mode = st->st_mode & 07777;
 	d->e.uid = st->st_uid;
 	d->e.gid = st->st_gid;
 	d->e.mtime = (struct xw_time){st->st_mtim.tv_sec, (uint32_t)st->st_mtim.tv_nsec};
 	d->e.atime = (struct xw_time){st->st_atim.tv_sec, (uint32_t)st->st_atim.tv_nsec};
-	d->e.has_atime = !d->no_atime;
+	d->e.has_atime = !d->o.no_atime;
 	d->e.ctime = (struct xw_time){st->st_ctim.tv_sec, (uint32_t)st->st_ctim.tv_nsec};
 	d->e.has_ctime = true;
 	d->e.size = type == XW_ET_REG ? (uint64_t)st->st_size : 0;
@@ -337,7 +339,7 @@ static int visit_dir(struct dir *d, int fd)
 	set_chattr(d, fd);
 	if (!d->levels.n)
 		d->root_dev = st.st_dev;
-	is_mount = d->one_file_system && st.st_dev != d->root_dev;
+	is_mount = d->o.one_file_system && st.st_dev != d->root_dev;
 	if (!set_xattrs(d, fd, NULL) && !is_mount)
 		return push_level(d, fd, &st) ? d->failed : 1;
 	close(fd);
@@ -366,10 +368,10 @@ static int read_link(struct dir *d, int at, const char *name, const struct stat 
 /* Is the file one that must not be read, like the image itself? */
 static bool is_skipped(const struct dir *d, const struct stat *st)
 {
-	for (size_t i = 0; i < XW_ARRAY_SIZE(d->skip); i++) {
-		if (d->skip[i].ino && st->st_ino == d->skip[i].ino && st->st_dev == d->skip[i].dev)
+	for (size_t i = 0; i < XW_ARRAY_SIZE(d->o.skip); i++)
+		if (d->o.skip[i].ino && st->st_ino == d->o.skip[i].ino &&
+		    st->st_dev == d->o.skip[i].dev)
 			return true;
-	}
 	return false;
 }
 
@@ -381,7 +383,7 @@ static bool is_unreadable(struct dir *d, int at, const char *name, const struct 
 {
 	const int want = S_ISDIR(st->st_mode) ? R_OK | X_OK : R_OK;
 
-	if (!d->ignore_unreadable || !(S_ISDIR(st->st_mode) || S_ISREG(st->st_mode)) ||
+	if (!d->o.ignore_unreadable || !(S_ISDIR(st->st_mode) || S_ISREG(st->st_mode)) ||
 	    !faccessat(at, name, want, AT_EACCESS | AT_SYMLINK_NOFOLLOW) || errno != EACCES)
 		return false;
 	dir_warn(d, "permission denied; skipped");
@@ -398,7 +400,7 @@ static int visit(struct dir *d, const char *name)
 	memset(&d->e, 0, sizeof(d->e));
 	if (set_path(d, l->path_len, name))
 		return d->failed;
-	if (d->excluded && d->excluded(d->excluded_arg, (struct xw_slice){d->path.v, d->path.n}))
+	if (d->o.excluded && d->o.excluded(d->o.excluded_arg, path_of(d)))
 		return 0;
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return dir_fail(d, errno, "cannot stat");
@@ -413,11 +415,10 @@ static int visit(struct dir *d, const char *name)
 
 		return fd < 0 ? dir_fail(d, errno, "cannot open the directory") : visit_dir(d, fd);
 	}
-	if (d->one_file_system && st.st_dev != d->root_dev)
+	if (d->o.one_file_system && st.st_dev != d->root_dev)
 		return 0;
 	if (st.st_nlink > 1) {
-		rc = xw_dir_links_add(d->links, st.st_dev, st.st_ino,
-				      (struct xw_slice){d->path.v, d->path.n}, &d->e.link);
+		rc = xw_dir_links_add(d->links, st.st_dev, st.st_ino, path_of(d), &d->e.link);
 		if (rc < 0)
 			return dir_fail(d, ENOMEM, "table of hard links");
 		if (rc) {
@@ -571,12 +572,7 @@ int xw_dir_open(int fd, bool own, const char *name, const struct xw_source_opts 
 	d->src.name = strdup(name);
 	d->links = xw_dir_links_new();
 	d->buf = malloc(READ_BYTES);
-	d->one_file_system = o->one_file_system;
-	d->no_atime = o->no_atime;
-	d->ignore_unreadable = o->ignore_unreadable;
-	memcpy(d->skip, o->skip, sizeof(d->skip));
-	d->excluded = o->excluded;
-	d->excluded_arg = o->excluded_arg;
+	d->o = *o;
 	d->root = fd;
 	d->file = -1;
 	if (!d->src.name || !d->links || !d->buf) {

@@ -68,15 +68,19 @@ ssize_t xw_feed_read(struct xw_feed *f, void *buf, size_t len)
 	return (ssize_t)len;
 }
 
+static int out_of_memory(struct xw_feed *f)
+{
+	snprintf(f->err, sizeof(f->err), "out of memory");
+	return XW_ERR_NOMEM;
+}
+
 ssize_t xw_feed_peek(struct xw_feed *f, size_t want)
 {
 	if (f->head_cap < f->head_pos + want) {
 		unsigned char *p = realloc(f->head, f->head_pos + want);
 
-		if (!p) {
-			snprintf(f->err, sizeof(f->err), "out of memory");
-			return XW_ERR_NOMEM;
-		}
+		if (!p)
+			return out_of_memory(f);
 		f->head = p;
 		f->head_cap = f->head_pos + want;
 	}
@@ -101,10 +105,8 @@ int xw_feed_unread(struct xw_feed *f, const void *buf, size_t n)
 	if (!n)
 		return 0;
 	p = malloc(n + have);
-	if (!p) {
-		snprintf(f->err, sizeof(f->err), "out of memory");
-		return XW_ERR_NOMEM;
-	}
+	if (!p)
+		return out_of_memory(f);
 	memcpy(p, buf, n);
 	if (have)
 		memcpy(p + n, f->head + f->head_pos, have);

@@ -41,6 +41,8 @@ static enum step skip(struct xw_frames *f, uint64_t n, unsigned phase)
 	return STEP;
 }
 
+static const uint8_t xz_magic[] = {0xFD, '7', 'z', 'X', 'Z', 0};
+
 /* ---- zstd ---- */
 
 static enum step zstd_frame(struct xw_frames *f, const unsigned char *p, size_t n)
@@ -112,10 +114,9 @@ static enum step lz4_legacy_block(struct xw_frames *f, const unsigned char *p, s
 
 static enum step xz_stream(struct xw_frames *f, const unsigned char *p, size_t n)
 {
-	static const uint8_t magic[] = {0xFD, '7', 'z', 'X', 'Z', 0};
 	static const uint8_t sizes[] = {0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64};
 
-	if (memcmp(p, magic, XW_MIN(n, sizeof(magic))) != 0)
+	if (memcmp(p, xz_magic, XW_MIN(n, sizeof(xz_magic))) != 0)
 		return END;
 	if (n < 12)
 		return SHORT;
@@ -202,26 +203,12 @@ static enum step frame(struct xw_frames *f, const unsigned char *p, size_t n)
 	return magic == LZ4_MAGIC ? lz4_frame(f, p, n) : END;
 }
 
-static enum step step(struct xw_frames *f, const unsigned char *p, size_t n)
-{
-	switch (f->phase) {
-	case ZSTD_BLOCK:
-		return zstd_block(f, p, n);
-	case LZ4_BLOCK:
-		return lz4_block(f, p, n);
-	case LZ4_LEGACY_BLOCK:
-		return lz4_legacy_block(f, p, n);
-	case XZ_BLOCK:
-		return xz_block(f, p, n);
-	case XZ_CHUNK:
-		return xz_chunk(f, p, n);
-	case XZ_COUNT:
-	case XZ_RECORDS:
-		return xz_index(f, p, n);
-	default:
-		return frame(f, p, n);
-	}
-}
+static enum step (*const parsers[])(struct xw_frames *f, const unsigned char *p, size_t n) = {
+	[FRAME] = frame,         [ZSTD_BLOCK] = zstd_block,
+	[LZ4_BLOCK] = lz4_block, [LZ4_LEGACY_BLOCK] = lz4_legacy_block,
+	[XZ_BLOCK] = xz_block,   [XZ_CHUNK] = xz_chunk,
+	[XZ_COUNT] = xz_index,   [XZ_RECORDS] = xz_index,
+};
 
 enum xw_frames_kind xw_frames_kind(const unsigned char *p, size_t n)
 {
@@ -231,12 +218,7 @@ enum xw_frames_kind xw_frames_kind(const unsigned char *p, size_t n)
 		return XW_FRAMES_ZSTD;
 	if (magic == LZ4_MAGIC || magic == LZ4_LEGACY_MAGIC)
 		return XW_FRAMES_LZ4;
-	return magic && !memcmp(p,
-				"\xFD"
-				"7zXZ",
-				6)
-		       ? XW_FRAMES_XZ
-		       : XW_FRAMES_NONE;
+	return magic && !memcmp(p, xz_magic, sizeof(xz_magic)) ? XW_FRAMES_XZ : XW_FRAMES_NONE;
 }
 
 size_t xw_frames_in(struct xw_frames *f, const unsigned char *p, size_t n, bool last)
@@ -253,7 +235,7 @@ size_t xw_frames_in(struct xw_frames *f, const unsigned char *p, size_t n, bool 
 		f->skip -= pass;
 		if (f->skip || (at == n && !last))
 			return at;
-		what = step(f, p + at, n - at);
+		what = parsers[f->phase](f, p + at, n - at);
 		if (what == SHORT && !last)
 			return at;
 		/* a truncated header belongs to the stream, unless it would start another frame */

@@ -10,22 +10,15 @@
 
 static const char *kind(uint32_t mode)
 {
-	switch (mode & XW_S_IFMT) {
-	case XW_S_IFDIR:
-		return "a directory";
-	case XW_S_IFLNK:
-		return "a symbolic link";
-	case XW_S_IFCHR:
-		return "a character device";
-	case XW_S_IFBLK:
-		return "a block device";
-	case XW_S_IFIFO:
-		return "a FIFO";
-	case XW_S_IFSOCK:
-		return "a socket";
-	default:
-		return "a regular file";
-	}
+	static const char *const names[] = {
+		[XW_S_IFREG >> 12] = "a regular file",  [XW_S_IFDIR >> 12] = "a directory",
+		[XW_S_IFLNK >> 12] = "a symbolic link", [XW_S_IFCHR >> 12] = "a character device",
+		[XW_S_IFBLK >> 12] = "a block device",  [XW_S_IFIFO >> 12] = "a FIFO",
+		[XW_S_IFSOCK >> 12] = "a socket",       [15] = NULL,
+	};
+	const char *name = names[(mode & XW_S_IFMT) >> 12];
+
+	return name ? name : "a regular file";
 }
 
 /* A table changes owners and modes, but not the type of an existing file. */

@@ -9,15 +9,6 @@
 
 #define SHOWN 256 /* maximum length of a member's name in a message, in bytes */
 
-static void vformat(char *dst, size_t room, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
-
-static void vformat(char *dst, size_t room, const char *fmt, va_list ap)
-{
-	if (vsnprintf(dst, room, fmt, ap) < 0)
-		dst[0] = '\0';
-}
-
 int xw_tar_fail(struct xw_tar *t, int code, const char *fmt, ...)
 {
 	size_t n = XW_MIN(t->e.path.len, SHOWN);
@@ -25,7 +16,7 @@ int xw_tar_fail(struct xw_tar *t, int code, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vformat(why, sizeof(why), fmt, ap);
+	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
 	t->failed = code;
 	if (!n)
@@ -54,7 +45,7 @@ void xw_tar_warn(struct xw_tar *t, unsigned bit, const char *fmt, ...)
 		return;
 	t->warned |= 1u << bit;
 	va_start(ap, fmt);
-	vformat(what, sizeof(what), fmt, ap);
+	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	xw_log(t->src.diag, XW_LOG_WARN, "%s: byte %llu: %s", t->src.name,
 	       (unsigned long long)t->e.pos, what);

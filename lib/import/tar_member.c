@@ -153,23 +153,15 @@ static int set_names(struct xw_tar *t)
 	return 0;
 }
 
-static int set_devices(struct xw_tar *t)
+/* A number of 32 bits from the pax record, if it is present, or from the header field. */
+static int set_u32(struct xw_tar *t, const char *what, unsigned bit, uint32_t record,
+		   const char *field, size_t size, uint32_t *out)
 {
-	const struct xw_pax *p = &t->pax;
-	int64_t v = 0;
+	int64_t v = record;
 
-	if (!xw_entry_is_device(&t->e))
-		return 0;
-	if (p->has & XW_PAX_DEVMAJOR)
-		v = p->devmajor;
-	else if (number(t, "device major", FIELD(t->hdr.devmajor), 0, UINT32_MAX, &v))
+	if (!(t->pax.has & bit) && number(t, what, field, size, 0, UINT32_MAX, &v))
 		return t->failed;
-	t->e.dev_major = (uint32_t)v;
-	if (p->has & XW_PAX_DEVMINOR)
-		v = p->devminor;
-	else if (number(t, "device minor", FIELD(t->hdr.devminor), 0, UINT32_MAX, &v))
-		return t->failed;
-	t->e.dev_minor = (uint32_t)v;
+	*out = (uint32_t)v;
 	return 0;
 }
 
@@ -183,14 +175,9 @@ static int set_numbers(struct xw_tar *t)
 	if (number(t, "mode", FIELD(h->mode), 0, INT64_MAX, &v))
 		return t->failed;
 	e->mode = (uint32_t)v & 07777;
-	v = p->uid;
-	if (!(p->has & XW_PAX_UID) && number(t, "user ID", FIELD(h->uid), 0, UINT32_MAX, &v))
+	if (set_u32(t, "user ID", XW_PAX_UID, p->uid, FIELD(h->uid), &e->uid) ||
+	    set_u32(t, "group ID", XW_PAX_GID, p->gid, FIELD(h->gid), &e->gid))
 		return t->failed;
-	e->uid = (uint32_t)v;
-	v = p->gid;
-	if (!(p->has & XW_PAX_GID) && number(t, "group ID", FIELD(h->gid), 0, UINT32_MAX, &v))
-		return t->failed;
-	e->gid = (uint32_t)v;
 	if (p->has & XW_PAX_MTIME)
 		e->mtime = p->mtime;
 	else if (number(t, "time", FIELD(h->mtime), INT64_MIN, INT64_MAX, &e->mtime.sec))
@@ -200,34 +187,32 @@ static int set_numbers(struct xw_tar *t)
 		e->atime = p->atime;
 	else if (xw_tar_magic(h) == XW_TAR_GNU && h->gnu.atime[0])
 		e->has_atime = !xw_tar_number(FIELD(h->gnu.atime), &e->atime.sec);
-	return set_devices(t);
+	if (xw_entry_is_device(e) && (set_u32(t, "device major", XW_PAX_DEVMAJOR, p->devmajor,
+					      FIELD(h->devmajor), &e->dev_major) ||
+				      set_u32(t, "device minor", XW_PAX_DEVMINOR, p->devminor,
+					      FIELD(h->devminor), &e->dev_minor)))
+		return t->failed;
+	return 0;
 }
 
 static enum xw_etype entry_type(struct xw_tar *t, char type)
 {
-	switch (type) {
-	case '1':
-		return XW_ET_HARDLINK;
-	case '2':
-		return XW_ET_LNK;
-	case '3':
-		return XW_ET_CHR;
-	case '4':
-		return XW_ET_BLK;
-	case '5':
-	case 'D': /* GNU incremental dump: a directory with a list of its names */
-		return XW_ET_DIR;
-	case '6':
-		return XW_ET_FIFO;
-	case '0':
-	case '\0':
-	case '7':
-	case 'S':
-		return XW_ET_REG;
-	default: /* as POSIX requires */
-		xw_tar_warn(t, XW_TAR_WARN_TYPE, "unknown member type '%c', read as a file", type);
-		return XW_ET_REG;
-	}
+	static const struct {
+		char letter;
+		enum xw_etype type;
+	} types[] =
+		{
+			{'0', XW_ET_REG}, {'\0', XW_ET_REG},     {'5', XW_ET_DIR},
+			{'2', XW_ET_LNK}, {'1', XW_ET_HARDLINK}, {'3', XW_ET_CHR},
+			{'4', XW_ET_BLK}, {'6', XW_ET_FIFO},     {'7', XW_ET_REG},
+			{'S', XW_ET_REG}, {'D', XW_ET_DIR}, /* GNU incremental dump: a directory with a list of its names */
+		};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(types); i++)
+		if (type == types[i].letter)
+			return types[i].type;
+	xw_tar_warn(t, XW_TAR_WARN_TYPE, "unknown member type '%c', read as a file", type);
+	return XW_ET_REG; /* as POSIX requires */
 }
 
 /* Is the next block neither a header nor the end mark nor the end of the input? */

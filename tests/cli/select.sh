@@ -99,11 +99,8 @@ mkfs -q --replace --transform 's,^a/,,' -d again.tar i.img
 works "  a member that comes again is an update"
 mkfs -q --replace --transform 's,^./,,' -d again.tar -d again.tar i.img
 works "  another source is another layer"
-for bad in x s, s,a,b s,a,b,q 's,\(a,b,' 's,a,\1,' '' flags=q; do
-	mkfs -q --transform "$bad" -d plain.tar bad.img
-	[ $RC != 2 ] || echo "$bad"
-done >refused
-equal "  what is no expression is refused" "$(wc -l <refused)" 8
+mkfs -q --transform s,a,b -d plain.tar bad.img
+fails 2 'transform: "s,a,b": must be s/REGEXP/REPLACEMENT/' "  what is no expression is refused"
 is "  and nothing is made" gone bad.img
 
 # ---- -X, --exclude-from ----
@@ -190,12 +187,6 @@ done >refused
 equal "  what is no table is refused, with the line" "$(cat refused | tr '\n' ' ')" "1 1 1 "
 mkfs -q --owner-map bad3 -d t bad.img
 fails 2 "bad3: line 1: unknown name '5' .numbers are written .NUMBER." "  and a name that nobody has is named"
-printf '+5 +4294967296\n' >bad4
-mkfs -q --owner-map bad4 -d t bad.img
-fails 2 "bad4: line 1: '.4294967296' is not . and a number up to 4294967295" "  and a number that is too large"
-printf '+5 daemon:x\n' >bad5
-mkfs -q --owner-map bad5 -d t bad.img
-fails 2 "bad5: line 1: 'daemon:x' is not NAME:NUMBER" "  and a number that is none"
 
 # ---- --ignore-unreadable ----
 
@@ -260,4 +251,4 @@ for how in gzip:gz zstd:zst xz:xz bzip2:bz2; do
 	[ $RC = 0 ] && [ ! -s .err ] && [ "$(names i.img | wc -l)" = 12 ] || echo "$how: $RC $(cat .err)"
 done >padded
 equal "zeros behind compressed data are padding" "$(cat padded)" ""
-done_testing 55
+done_testing 53
