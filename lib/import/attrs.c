@@ -182,7 +182,7 @@ static int store(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *
 	return install(f, e, n);
 }
 
-int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n)
+int xw_fill_update_xattrs(struct xw_fill *f, struct xw_binode *n)
 {
 	static const struct xw_entry none = {.path = {"whiteout", 8}};
 	struct xw_diag why = {0};

@@ -51,11 +51,13 @@ static void verify_add(struct xw_verify *v, const void *buf, size_t len)
 bool xw_verify_end(struct xw_verify *v, char *why, size_t room)
 {
 	if (v->state == XW_VERIFY_READING) {
-		xw_hasher_end(v->hasher, &v->is);
-		v->state = xw_digest_same(&v->is, &v->want) ? XW_VERIFY_MATCH : XW_VERIFY_MISMATCH;
+		xw_hasher_end(v->hasher, &v->actual);
+		v->state =
+			xw_digest_same(&v->actual, &v->want) ? XW_VERIFY_MATCH : XW_VERIFY_MISMATCH;
 	}
 	if (v->state == XW_VERIFY_MISMATCH)
-		snprintf(why, room, "damaged: its digest is %s, not %s", v->is.text, v->want.text);
+		snprintf(why, room, "damaged: its digest is %s, not %s", v->actual.text,
+			 v->want.text);
 	return v->state == XW_VERIFY_MATCH;
 }
 
@@ -157,7 +159,7 @@ static ssize_t verified_read(struct xw_feed *f, void *buf, size_t len)
 		return xw_feed_fail_lower(f, t->lower, n);
 	if (n || !len)
 		return n;
-	f->behind = t->lower->behind;
+	f->trailing = t->lower->trailing;
 	return xw_verify_end(t->v, f->err, sizeof(f->err)) ? 0 : XW_ERR_INPUT;
 }
 

@@ -20,12 +20,12 @@ void xw_blob_close(struct xw_blob *b);
 enum xw_verify_state {
 	XW_VERIFY_READING,
 	XW_VERIFY_MATCH, /* also if no digest is expected */
-	XW_VERIFY_MISMATCH, /* mismatch: `is` contains the actual digest */
+	XW_VERIFY_MISMATCH, /* mismatch: `actual` contains the actual digest */
 };
 
 /* Verification of a digest. */
 struct xw_verify {
-	struct xw_digest want, is; /* expected (may be unset) and actual digest */
+	struct xw_digest want, actual; /* expected (may be unset) and actual digest */
 	struct xw_hasher *hasher;
 	enum xw_verify_state state;
 };

@@ -26,7 +26,7 @@ struct cpio {
 	struct xw_feed *feed;
 	struct xw_archive_params params; /* for opening each part */
 	unsigned depth; /* number of nested decompressors in `feed` */
-	bool left; /* a compressed stream has ended since the last part */
+	bool after_stream; /* a compressed stream has ended since the last part */
 	bool threaded, drain, done;
 	int failed;
 	atomic_uint_least64_t *raw; /* input bytes read; NULL: the feed is closed after a failure */
@@ -73,7 +73,7 @@ static int skip_zeros(struct cpio *c)
 {
 	uint64_t skipped = 0;
 
-	while (c->depth || skipped < XW_FEED_BEHIND_MAX) {
+	while (c->depth || skipped < XW_FEED_TRAILING_MAX) {
 		ssize_t n = xw_feed_peek(c->feed, CHUNK);
 		size_t zeros = 0;
 
@@ -98,7 +98,7 @@ static int skip_zeros(struct cpio *c)
 static int finish(struct cpio *c)
 {
 	c->done = true;
-	for (uint64_t n = 0; c->drain && (c->depth || n < XW_FEED_BEHIND_MAX);) {
+	for (uint64_t n = 0; c->drain && (c->depth || n < XW_FEED_TRAILING_MAX);) {
 		const ssize_t got = xw_feed_read(c->feed, c->buf, CHUNK);
 
 		if (got <= 0)
@@ -122,7 +122,7 @@ static int enter(struct cpio *c)
 	if (!rc) {
 		xw_log(c->src.diag, XW_LOG_WARN,
 		       "%s: trailing data after the %s is ignored: not a cpio archive", c->src.name,
-		       c->left ? "compressed stream" : "archive");
+		       c->after_stream ? "compressed stream" : "archive");
 		return 0;
 	}
 	inner->leaves_rest = true;
@@ -136,7 +136,7 @@ static int leave(struct cpio *c)
 {
 	c->feed = xw_feed_lower(c->feed);
 	c->depth--;
-	c->left = true;
+	c->after_stream = true;
 	if (c->feed)
 		return 0;
 	c->raw = NULL;
@@ -150,7 +150,7 @@ static int open_part(struct cpio *c)
 	int rc;
 
 	c->feed = NULL; /* owned by the input, also on failure */
-	c->left = false;
+	c->after_stream = false;
 	rc = in ? xw_la_open(in, &c->params, &c->part) : xw_fail_nomem(c->src.diag, "read buffers");
 	if (rc)
 		c->raw = NULL;

@@ -3,7 +3,7 @@
 #ifndef XW_IMPORT_CPIO_H
 #define XW_IMPORT_CPIO_H
 
-#include "import/la.h"
+#include "import/libarchive.h"
 
 #define XW_CPIO_DEPTH_MAX 4u /* limit for nested compression */
 

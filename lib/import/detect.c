@@ -21,7 +21,7 @@
 #include "import/cpio.h"
 #include "import/dir.h"
 #include "import/foreign.h"
-#include "import/la.h"
+#include "import/libarchive.h"
 #include "import/oci.h"
 #include "import/tar.h"
 

@@ -11,13 +11,13 @@
  * Names of the existing image have layer 0 until a source has an entry for the name or one below
  * it.
  */
-bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l)
+bool xw_fill_is_protected(const struct xw_fill *f, const struct xw_blink *l)
 {
 	return f->existing != XW_FILL_REPLACE && l->node->flags & XW_BN_OLD &&
 	       (!l->layer || xw_binode_is(l->node, XW_S_IFDIR));
 }
 
-int xw_fill_exists(struct xw_fill *f, const struct xw_blink *l)
+int xw_fill_fail_exists(struct xw_fill *f, const struct xw_blink *l)
 {
 	const struct xw_slice path = xw_slice_trim(f->entry->path);
 	const bool own = path.len >= l->len &&
@@ -29,9 +29,9 @@ int xw_fill_exists(struct xw_fill *f, const struct xw_blink *l)
 		       XW_SHOWN(path), own ? 0 : l->len, l->name, own ? "" : " ");
 }
 
-int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l)
+int xw_fill_check_existing(struct xw_fill *f, const struct xw_blink *l)
 {
-	return f->existing == XW_FILL_KEEP ? xw_fill_exists(f, l) : 0;
+	return f->existing == XW_FILL_KEEP ? xw_fill_fail_exists(f, l) : 0;
 }
 
 uint32_t xw_fill_type_bits(enum xw_etype t)

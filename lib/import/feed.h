@@ -48,7 +48,7 @@ struct xw_feed {
 	atomic_uint_least64_t count;
 	struct xw_feed_tick own_tick;
 	int wake; /* eventfd that interrupts a blocked read, or -1 */
-	bool behind; /* decompressors, at the end: trailing data other than zeros was ignored */
+	bool trailing; /* decompressors, at the end: trailing data other than zeros was ignored */
 	/*
 	 * Decompressors: do not examine the data after the compressed stream, since xw_feed_lower()
 	 * will be called. May be cleared before the end is read.
@@ -58,7 +58,7 @@ struct xw_feed {
 };
 
 /* Limit for data after an archive or compressed stream: the input may be endless. */
-#define XW_FEED_BEHIND_MAX ((size_t)16 << 20)
+#define XW_FEED_TRAILING_MAX ((size_t)16 << 20)
 
 /* Initialize an outermost feed (with wake -1), or one that reads `lower`. */
 void xw_feed_init(struct xw_feed *f, const struct xw_feed_ops *ops, struct xw_feed_tick tick);

@@ -8,8 +8,6 @@
 
 #include "import/fill.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,35 +16,6 @@
 #include "import/layout.h"
 
 #define LARGE_FILE_SIZE ((uint64_t)1 << 31)
-
-/* ---- messages ---- */
-
-int xw_fill_fail(struct xw_fill *f, const struct xw_entry *e, int code, const char *fmt, ...)
-{
-	char line[32] = "", why[sizeof(f->diag->text)];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
-	va_end(ap);
-	if (e->listed)
-		snprintf(line, sizeof(line), "line %lu: ", e->listed);
-	xw_diag_clear(f->diag);
-	return xw_fail(f->diag, code, "%s: %s%.*s: %s", f->source ? f->source : "attributes", line,
-		       XW_SHOWN(e->path), why);
-}
-
-void xw_fill_warn(struct xw_fill *f, const struct xw_entry *e, const char *fmt, ...)
-{
-	char what[sizeof(f->diag->text)];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	xw_log(f->diag, XW_LOG_WARN, "%s: %.*s: %s", f->source ? f->source : "attributes",
-	       XW_SHOWN(e->path), what);
-}
 
 /* ---- callbacks of the tree ---- */
 
@@ -90,13 +59,13 @@ static int implied(void *arg, struct xw_binode *n, const struct xw_binode *paren
 	if (!old)
 		return 0;
 	/* fails in tar, too, even with --skip-old-files */
-	if (xw_fill_stays(f, old))
-		return xw_fill_exists(f, old);
+	if (xw_fill_is_protected(f, old))
+		return xw_fill_fail_exists(f, old);
 	if (!xw_whiteout_is_device(old->node))
 		xw_fill_warn(f, f->entry, "replaces the file %.*s with a directory", old->len,
 			     old->name);
 	n->flags |= in_place_of_file(f);
-	return n->flags & XW_BN_OPAQUE ? xw_fill_renew_xattrs(f, n) : 0;
+	return n->flags & XW_BN_OPAQUE ? xw_fill_update_xattrs(f, n) : 0;
 }
 
 void xw_fill_listen(struct xw_fill *f)
@@ -111,7 +80,7 @@ void xw_fill_free(struct xw_fill *f)
 {
 	xw_xattr_set_free(&f->set);
 	xw_xattr_set_free(&f->old);
-	xw_vec_free(&f->notes);
+	xw_vec_free(&f->internal_dirs);
 	xw_table_free(&f->origins);
 	for (size_t i = 0; i < f->layers.n; i++)
 		free(f->layers.v[i]);
@@ -213,8 +182,8 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 		if (f->existing == XW_FILL_REPLACE)
 			old->layer = f->tree->layer;
 	} else {
-		if (old && xw_fill_stays(f, old))
-			return xw_fill_refuse(f, old);
+		if (old && xw_fill_is_protected(f, old))
+			return xw_fill_check_existing(f, old);
 		rc = link_target(f, e, at, old, target);
 		if (rc)
 			return rc;
@@ -255,8 +224,8 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 			old->layer = f->tree->layer;
 		return 0;
 	}
-	if (old && xw_fill_stays(f, old))
-		return xw_fill_refuse(f, old);
+	if (old && xw_fill_is_protected(f, old))
+		return xw_fill_check_existing(f, old);
 	if (n && !xw_binode_is(n, XW_S_IFDIR)) {
 		flags = in_place_of_file(f);
 		rc = xw_tree_unlink(f->tree, old);
@@ -282,12 +251,12 @@ static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entr
 		    const struct xw_path_at *at, struct xw_blink *old)
 {
 	const bool over_dir = old && xw_binode_is(old->node, XW_S_IFDIR);
-	const bool stays = old && xw_fill_stays(f, old);
+	const bool stays = old && xw_fill_is_protected(f, old);
 	struct xw_binode *n;
 	int rc = over_dir && !stays ? xw_tree_need(f->tree, old->node) : 0;
 
 	if (rc || stays)
-		return rc ? rc : xw_fill_refuse(f, old);
+		return rc ? rc : xw_fill_check_existing(f, old);
 	/* image layers may do so without a whiteout */
 	if (over_dir && old->node->dir->entries && !f->image_layer)
 		xw_fill_warn(f, e, "replaces a non-empty directory");
@@ -383,7 +352,7 @@ static int add_at(struct xw_fill *f, struct xw_source *s, const struct xw_entry 
 	old = at.len ? xw_tree_find(f->tree, at.dir, at.name, at.len) : NULL;
 	was = old && old->layer == f->tree->layer ? old->node : NULL;
 	rc = add_as(f, s, e, &at, old);
-	return rc || !at.len ? rc : xw_fill_renamed(f, e, &at, was);
+	return rc || !at.len ? rc : xw_fill_check_renamed(f, e, &at, was);
 }
 
 static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e)
@@ -393,7 +362,7 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 
 	f->entry = e;
 	if (e->listed)
-		return xw_fill_listed(f, e);
+		return xw_fill_table_entry(f, e);
 	if (xw_select_excluded(f->select, path) || xw_select_too_old(f->select, e))
 		return 0;
 	rc = xw_select_transform(f->select, XW_TRANSFORM_NAME, &path);
@@ -401,14 +370,14 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 		return xw_fail_nomem(f->diag, "--transform");
 	if (!path.len || !xw_select_strip(f->select, path, &path))
 		return 0;
-	if (xw_slice_has_dotdot(e->path) && !f->outward++)
+	if (xw_slice_has_dotdot(e->path) && !f->dotdots++)
 		xw_fill_warn(f, e, "\"..\" stops at %s",
 			     f->top == f->tree->root ? "the image's root" : "--directory");
 	f->path = path;
 	if (f->whiteouts == XW_WHITEOUTS_KEEP)
 		return add_at(f, s, e, path);
 	rc = last_is_whiteout(path) ? add_whiteout(f, e, path) : add_at(f, s, e, path);
-	return rc ? rc : xw_whiteout_note(f, path);
+	return rc ? rc : xw_whiteout_remember(f, path);
 }
 
 /* Warn if an archive of a container image is unpacked as such; intended with --directory. */

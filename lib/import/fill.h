@@ -72,10 +72,10 @@ struct xw_fill {
 	int (*old_xattrs)(void *arg, const struct xw_binode *n, struct xw_xattr_set *set);
 	void *old_xattrs_arg;
 	struct xw_acl_names names; /* resolves names in ACLs on this host */
-	uint64_t entries, outward; /* outward: number of paths with ".." */
+	uint64_t entries, dotdots; /* outward: number of paths with ".." */
 	bool large_file; /* a file of 2 GiB or more was added */
 	/* internal directories of union filesystems, see whiteout.c */
-	XW_VEC(struct xw_blink *) notes;
+	XW_VEC(struct xw_blink *) internal_dirs;
 	struct xw_table origins; /* archive members by name, see renamed.c */
 };
 
@@ -100,7 +100,7 @@ void xw_fill_listen(struct xw_fill *f);
 /* ---- internal to the filling code ---- */
 
 /*
- * fill.c: fail or warn with a message that names the source and the entry. A failure replaces an
+ * fill_messages.c: fail or warn with a message that names the source and the entry. A failure replaces an
  * earlier message.
  */
 int xw_fill_fail(struct xw_fill *f, const struct xw_entry *e, int code, const char *fmt, ...)
@@ -115,15 +115,15 @@ bool xw_whiteout_is_device(const struct xw_binode *n);
 /* Apply the marker at->name. */
 int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at);
 /* An entry with this path was added: remember a ".wh..wh.*" directory in the path. */
-int xw_whiteout_note(struct xw_fill *f, struct xw_slice path);
+int xw_whiteout_remember(struct xw_fill *f, struct xw_slice path);
 /* At the end of a source: remove these directories. */
 int xw_whiteout_end(struct xw_fill *f);
 /* existing.c: does `existing` protect this name? */
-bool xw_fill_stays(const struct xw_fill *f, const struct xw_blink *l);
+bool xw_fill_is_protected(const struct xw_fill *f, const struct xw_blink *l);
 /* XW_ERR_EXISTS with a message if `existing` is KEEP, else 0. */
-int xw_fill_refuse(struct xw_fill *f, const struct xw_blink *l);
+int xw_fill_check_existing(struct xw_fill *f, const struct xw_blink *l);
 /* Fails with XW_ERR_EXISTS and a message. */
-int xw_fill_exists(struct xw_fill *f, const struct xw_blink *l);
+int xw_fill_fail_exists(struct xw_fill *f, const struct xw_blink *l);
 /* S_IFMT bits of a type. */
 uint32_t xw_fill_type_bits(enum xw_etype t);
 /* label.c: label an inode by its path, or a new file by f->path. */
@@ -136,12 +136,12 @@ int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
  * renamed.c: an entry was added. Warn if another member of the same source, whose inode is `was`
  * (NULL: none), loses its name. 0 or XW_ERR_NOMEM.
  */
-int xw_fill_renamed(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
-		    const struct xw_binode *was);
-/* listed.c: add an entry of a device table. */
-int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e);
+int xw_fill_check_renamed(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
+			  const struct xw_binode *was);
+/* table_entry.c: add an entry of a device table. */
+int xw_fill_table_entry(struct xw_fill *f, const struct xw_entry *e);
 /* attrs.c: update the xattrs after XW_BN_OPAQUE was set in n->flags. */
-int xw_fill_renew_xattrs(struct xw_fill *f, struct xw_binode *n);
+int xw_fill_update_xattrs(struct xw_fill *f, struct xw_binode *n);
 void xw_fill_free(struct xw_fill *f);
 
 #endif

@@ -27,8 +27,8 @@
 #include "import/gunzip.h"
 #include "import/gzip_check.h"
 #include "import/gzip_header.h"
-#include "import/la.h"
-#include "import/la_err.h"
+#include "import/libarchive.h"
+#include "import/libarchive_err.h"
 
 #define PULL_BYTES ((size_t)256 << 10)
 #define PEEK_BYTES ((size_t)64 << 10)
@@ -44,10 +44,10 @@ struct filter {
 	unsigned char *bufs, *buf; /* two buffers of PULL_BYTES each; the current one */
 	size_t at, have; /* [at, have) of buf was not served yet */
 	size_t before; /* number of served bytes at the start of the other buffer */
-	int64_t given; /* total number of bytes served */
+	int64_t served; /* total number of bytes served */
 	bool last; /* the input ends with the bytes in buf */
 	bool stops; /* the stream may end before the input */
-	bool looked; /* trailing data was examined */
+	bool trailing_checked; /* trailing data was examined */
 	struct xw_gzip_check *gzip;
 	struct xw_frames frames, trial; /* position in the input; the same in the trial run */
 };
@@ -101,7 +101,7 @@ static ssize_t refill(struct filter *t)
 }
 
 /* How many of the unserved bytes may be passed to the decompressor now. */
-static size_t may_see(struct filter *t)
+static size_t usable_input(struct filter *t)
 {
 	const unsigned char *p = t->buf + t->at;
 	const size_t n = t->have - t->at;
@@ -119,7 +119,7 @@ static la_ssize_t pull(struct archive *a, void *arg, const void **buf)
 	for (;;) {
 		ssize_t rc;
 
-		n = may_see(t);
+		n = usable_input(t);
 		if (n || t->last || t->frames.ended)
 			break;
 		rc = refill(t);
@@ -128,7 +128,7 @@ static la_ssize_t pull(struct archive *a, void *arg, const void **buf)
 	}
 	*buf = t->buf + t->at;
 	t->at += n;
-	t->given += (int64_t)n;
+	t->served += (int64_t)n;
 	return (la_ssize_t)n;
 }
 
@@ -144,7 +144,7 @@ struct rest {
 static struct rest rest_of(const struct filter *t)
 {
 	const unsigned char *other = t->buf == t->bufs ? t->bufs + PULL_BYTES : t->bufs;
-	const int64_t n = t->given - archive_filter_bytes(t->a, -1);
+	const int64_t n = t->served - archive_filter_bytes(t->a, -1);
 	const size_t left = n > 0 && !t->frames.ended ? (size_t)n : 0;
 	const size_t here = XW_MIN(left, t->at), there = XW_MIN(left - here, t->before);
 
@@ -166,7 +166,7 @@ static bool member_follows(const struct filter *t, const struct rest *r)
 }
 
 /* After the end of the stream: is there trailing data other than padding? 0 or a negative code. */
-static ssize_t look_behind(struct filter *t)
+static ssize_t check_trailing(struct filter *t)
 {
 	const struct rest r = rest_of(t);
 	bool zero = xw_all_zero(r.other, r.n_other) && xw_all_zero(r.buf, r.n_buf);
@@ -175,7 +175,7 @@ static ssize_t look_behind(struct filter *t)
 		snprintf(t->f.err, sizeof(t->f.err), "gzip: the compressed data ends early");
 		return XW_ERR_TRUNCATED;
 	}
-	for (size_t n = t->have; !t->last && n < XW_FEED_BEHIND_MAX; n += t->have) {
+	for (size_t n = t->have; !t->last && n < XW_FEED_TRAILING_MAX; n += t->have) {
 		ssize_t rc;
 
 		t->at = t->have = 0;
@@ -184,7 +184,7 @@ static ssize_t look_behind(struct filter *t)
 			return xw_feed_fail_lower(&t->f, t->lower, rc);
 		zero = zero && xw_all_zero(t->buf, t->have);
 	}
-	t->f.behind = !zero;
+	t->f.trailing = !zero;
 	return 0;
 }
 
@@ -215,10 +215,10 @@ static ssize_t at_end(struct filter *t)
 		return XW_ERR_INPUT;
 	}
 	t->ended = true;
-	if (!t->stops || t->f.leaves_rest || t->looked)
+	if (!t->stops || t->f.leaves_rest || t->trailing_checked)
 		return 0;
-	t->looked = true;
-	return look_behind(t);
+	t->trailing_checked = true;
+	return check_trailing(t);
 }
 
 static ssize_t filter_read(struct xw_feed *f, void *buf, size_t len)

@@ -2,7 +2,7 @@
 /*
  * Recognizes filesystem images, which are not archives. Many begin with zeros, which mark the end
  * of a tar archive: nothing would be imported, without any message. Others match no format of
- * libarchive, or one for which it would run a program (la.c).
+ * libarchive, or one for which it would run a program (libarchive.c).
  */
 #include "config.h"
 

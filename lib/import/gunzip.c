@@ -39,8 +39,8 @@ struct gunzip {
 	unsigned char *buf;
 	bool last; /* the input ends with the bytes in buf */
 	struct xw_gzip_header head; /* header of the current member */
-	bool ended, looked;
-	bool any; /* some data was decompressed; otherwise trailing data is not reported */
+	bool ended, trailing_checked;
+	bool has_data; /* some data was decompressed; otherwise trailing data is not reported */
 };
 
 /* Start decompressing after a header. */
@@ -82,27 +82,27 @@ static ssize_t next_member(struct gunzip *g)
 }
 
 /* Is there trailing data other than padding? 0 or a negative code. */
-static ssize_t look_behind(struct gunzip *g)
+static ssize_t check_trailing(struct gunzip *g)
 {
 	size_t seen = 0;
 	bool zero = true;
 
-	if (g->f.leaves_rest || g->looked)
+	if (g->f.leaves_rest || g->trailing_checked)
 		return 0;
-	g->looked = true;
+	g->trailing_checked = true;
 	for (;;) {
 		ssize_t rc;
 
 		zero = zero && xw_all_zero(g->z->next_in, g->z->avail_in);
 		seen += g->z->avail_in;
 		g->z->avail_in = 0;
-		if (g->last || seen >= XW_FEED_BEHIND_MAX)
+		if (g->last || seen >= XW_FEED_TRAILING_MAX)
 			break;
 		rc = refill(g);
 		if (rc)
 			return rc;
 	}
-	g->f.behind = g->any && !zero;
+	g->f.trailing = g->has_data && !zero;
 	return 0;
 }
 
@@ -168,11 +168,11 @@ static ssize_t gunzip_read(struct xw_feed *f, void *buf, size_t len)
 			rc = next_member(g);
 		else if (z->avail_out == len && !z->avail_in && g->last)
 			return failed(g, 0);
-		g->any |= z->avail_out < len;
+		g->has_data |= z->avail_out < len;
 		if (z->avail_out < len && !rc)
 			return (ssize_t)(len - z->avail_out);
 	}
-	return rc ? rc : look_behind(g);
+	return rc ? rc : check_trailing(g);
 }
 
 static void gunzip_close(struct xw_feed *f)

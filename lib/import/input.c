@@ -282,7 +282,7 @@ int xw_input_get(struct xw_input *in, const unsigned char **p, size_t *len)
 	return 0;
 }
 
-void xw_input_eat(struct xw_input *in, size_t n)
+void xw_input_consume(struct xw_input *in, size_t n)
 {
 	in->off += n;
 	in->pos += n;
@@ -303,15 +303,15 @@ int xw_input_copy(struct xw_input *in, void *dst, uint64_t n, uint64_t *got)
 		len = (size_t)XW_MIN(len, n - *got);
 		if (dst)
 			memcpy((unsigned char *)dst + *got, p, len);
-		xw_input_eat(in, len);
+		xw_input_consume(in, len);
 		*got += len;
 	}
 	return 0;
 }
 
-uint64_t xw_input_enough(const struct xw_input *in, bool compressed)
+uint64_t xw_input_read_limit(const struct xw_input *in, bool compressed)
 {
-	return compressed ? UINT64_MAX : in->pos + XW_FEED_BEHIND_MAX;
+	return compressed ? UINT64_MAX : in->pos + XW_FEED_TRAILING_MAX;
 }
 
 uint64_t xw_input_pos(const struct xw_input *in)
@@ -326,7 +326,7 @@ uint64_t xw_input_raw(const struct xw_input *in)
 
 bool xw_input_has_trailing(const struct xw_input *in)
 {
-	return in->feed->behind;
+	return in->feed->trailing;
 }
 
 const char *xw_input_error(const struct xw_input *in)

@@ -19,7 +19,7 @@ struct xw_archive_params {
 	struct xw_diag *diag;
 	uint64_t total; /* size of the input if known, else 0 */
 	bool compressed; /* progress is counted in compressed bytes */
-	bool drain; /* read a stream on after the end of the archive, see xw_input_enough() */
+	bool drain; /* read a stream on after the end of the archive, see xw_input_read_limit() */
 	bool chained; /* libarchive: xw_la_release() will be called */
 	bool verified; /* tar: verified by a digest, so a missing end mark is not truncation */
 };
@@ -44,14 +44,14 @@ int xw_input_release(struct xw_input *in, struct xw_feed **feed);
  */
 int xw_input_get(struct xw_input *in, const unsigned char **p, size_t *len);
 /* Consume n bytes, at most *len of the last xw_input_get(). */
-void xw_input_eat(struct xw_input *in, size_t n);
+void xw_input_consume(struct xw_input *in, size_t n);
 /* Copy (dst NULL: skip) and consume n bytes; *got < n only at the end of the input. */
 int xw_input_copy(struct xw_input *in, void *dst, uint64_t n, uint64_t *got);
 /*
  * The position up to which the input is read after the end of an archive. Compressed input is read
  * to its end, where its checksums are; other input up to a limit, since it may be endless.
  */
-uint64_t xw_input_enough(const struct xw_input *in, bool compressed);
+uint64_t xw_input_read_limit(const struct xw_input *in, bool compressed);
 /* Number of bytes consumed. */
 uint64_t xw_input_pos(const struct xw_input *in);
 /* Number of bytes read from the outermost input (before decompression), including read-ahead. */

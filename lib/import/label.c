@@ -50,7 +50,7 @@ int xw_fill_label_entry(struct xw_fill *f, struct xw_binode *n)
 }
 
 /* Is the directory new, or changed by an entry? Others keep their labels. */
-static bool is_ours(const struct xw_binode *n)
+static bool needs_label(const struct xw_binode *n)
 {
 	return !(n->flags & (XW_BN_DEAD | XW_BN_LAZY)) &&
 	       (!(n->flags & XW_BN_OLD) || n->flags & XW_BN_ATTRS);
@@ -76,7 +76,7 @@ static int enter(struct walk *w, struct xw_binode *n)
 
 	if (!path || xw_vec_push(&w->levels, l))
 		return xw_fail_nomem(w->f->diag, "labels");
-	return is_ours(n) ? xw_fill_label(w->f, n, path) : 0;
+	return needs_label(n) ? xw_fill_label(w->f, n, path) : 0;
 }
 
 /* Visit the next entry of the deepest directory, or ascend after the last one. */

@@ -26,8 +26,8 @@ static bool same_path(struct xw_slice a, struct xw_slice b)
 	return !x.len && !y.len;
 }
 
-int xw_fill_renamed(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
-		    const struct xw_binode *was)
+int xw_fill_check_renamed(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
+			  const struct xw_binode *was)
 {
 	const struct xw_blink *link;
 	struct origin *o;

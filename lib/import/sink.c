@@ -284,7 +284,7 @@ static int check_size(struct xw_sink *k, const struct xw_source *s, const struct
 }
 
 /* Write zeros from `pos`, the end of the payload, to the end of the last block. */
-static int fill_up(struct xw_sink *k, uint64_t pos)
+static int zero_tail(struct xw_sink *k, uint64_t pos)
 {
 	const struct xw_extent *last = k->ext.n ? &k->ext.v[k->ext.n - 1] : NULL;
 	const uint64_t mapped = last ? ((uint64_t)last->lblk + last->len) * k->block_size : 0;
@@ -335,10 +335,10 @@ static int copy_payload(struct xw_sink *k, struct xw_source *s, const struct xw_
 	if (more < 0)
 		return more;
 	n->size = known ? e->size : pos;
-	return fill_up(k, pos);
+	return zero_tail(k, pos);
 }
 
-static int keep_extents(struct xw_sink *k, struct xw_binode *n)
+static int set_extents(struct xw_sink *k, struct xw_binode *n)
 {
 	n->n_ext = (uint32_t)k->ext.n;
 	if (k->ext.n == 1)
@@ -367,8 +367,8 @@ static bool fits_inode(const struct xw_sink *k, const struct xw_entry *e, const 
 }
 
 /* Write contents that were read for inline data to blocks instead. */
-static int place_bytes(struct xw_sink *k, const struct xw_entry *e, const char *bytes,
-		       struct xw_binode *n)
+static int write_inline(struct xw_sink *k, const struct xw_entry *e, const char *bytes,
+			struct xw_binode *n)
 {
 	int rc = reserve(k, e);
 
@@ -376,12 +376,12 @@ static int place_bytes(struct xw_sink *k, const struct xw_entry *e, const char *
 	if (!rc && !*k->missing)
 		rc = write_mapped(k, 0, (const uint8_t *)bytes, e->size);
 	if (!rc)
-		rc = fill_up(k, e->size);
-	return rc ? rc : keep_extents(k, n);
+		rc = zero_tail(k, e->size);
+	return rc ? rc : set_extents(k, n);
 }
 
-static int keep_bytes(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
-		      struct xw_binode *n)
+static int read_inline(struct xw_sink *k, struct xw_source *s, const struct xw_entry *e,
+		       struct xw_binode *n)
 {
 	char *bytes = xw_arena_alloc(k->arena, e->size, 1);
 	const void *buf;
@@ -399,7 +399,7 @@ static int keep_bytes(struct xw_sink *k, struct xw_source *s, const struct xw_en
 	if (more < 0)
 		return more;
 	if (xw_extent_root_like(bytes, e->size))
-		return place_bytes(k, e, bytes, n);
+		return write_inline(k, e, bytes, n);
 	n->bytes = bytes;
 	n->size = e->size;
 	n->flags |= XW_BN_INLINE;
@@ -415,7 +415,7 @@ int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *
 	k->cursor = 0;
 	k->last_cluster = UINT64_MAX;
 	if (fits_inode(k, e, n))
-		return keep_bytes(k, s, e, n);
+		return read_inline(k, s, e, n);
 	if (e->size != XW_SIZE_UNKNOWN) {
 		rc = check_size(k, s, e, e->size);
 		if (!rc)
@@ -424,7 +424,7 @@ int xw_sink_file(struct xw_sink *k, struct xw_source *s, const struct xw_entry *
 			return rc;
 	}
 	rc = copy_payload(k, s, e, n);
-	return rc ? rc : keep_extents(k, n);
+	return rc ? rc : set_extents(k, n);
 }
 
 int xw_sink_release(struct xw_sink *k, struct xw_binode *n)

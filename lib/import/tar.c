@@ -26,7 +26,7 @@
  */
 static int read_on(struct xw_tar *t)
 {
-	const uint64_t enough = xw_input_enough(t->in, t->compressed);
+	const uint64_t enough = xw_input_read_limit(t->in, t->compressed);
 	bool other = false;
 	const unsigned char *p;
 	size_t len;
@@ -37,7 +37,7 @@ static int read_on(struct xw_tar *t)
 	while ((t->drain || !other) && xw_input_pos(t->in) < enough &&
 	       !(rc = xw_input_get(t->in, &p, &len)) && len) {
 		other = other || !xw_all_zero(p, len);
-		xw_input_eat(t->in, len);
+		xw_input_consume(t->in, len);
 	}
 	if (rc)
 		return xw_tar_fail_input(t, rc);
@@ -98,7 +98,7 @@ static int tar_read(struct xw_source *s, const void **buf, size_t *len, uint64_t
 		t->off += n;
 	}
 	t->left -= n;
-	xw_input_eat(t->in, n);
+	xw_input_consume(t->in, n);
 	*buf = p;
 	*len = n;
 	return 1;

@@ -21,7 +21,7 @@ struct xw_tar {
 	struct xw_source src;
 	struct xw_input *in;
 	bool compressed;
-	bool drain; /* read on after the end of the archive, see xw_input_enough() */
+	bool drain; /* read on after the end of the archive, see xw_input_read_limit() */
 	bool verified; /* verified by a digest: a missing end mark does not mean truncation */
 	int failed; /* code that all further calls return */
 	bool done;

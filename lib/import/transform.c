@@ -110,7 +110,7 @@ static const char *read_flags(const char *p, struct xw_transform *x, int *cflags
 }
 
 /* Do all groups in the replacement exist in the expression? */
-static bool refers(const struct xw_transform *x)
+static bool groups_exist(const struct xw_transform *x)
 {
 	for (const char *p = x->replacement; *p; p++) {
 		if (*p != '\\')
@@ -142,7 +142,7 @@ static int read_one(struct xw_transforms *t, const char *text, const char **at,
 		return invalid(diag, text, why);
 	}
 	x.replacement = steal(replacement);
-	if (!refers(&x)) {
+	if (!groups_exist(&x)) {
 		free_one(&x);
 		return invalid(diag, text, "the replacement refers to a missing group");
 	}

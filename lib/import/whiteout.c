@@ -46,7 +46,7 @@ static bool is_hidden(const struct xw_fill *f, const struct xw_blink *l,
 		      const struct xw_binode *top)
 {
 	if (l->layer < f->tree->layer)
-		return !is_lost_found(f, l) && !xw_fill_stays(f, l);
+		return !is_lost_found(f, l) && !xw_fill_is_protected(f, l);
 	return f->whiteouts == XW_WHITEOUTS_OVERLAY && top != f->tree->root &&
 	       xw_whiteout_is_device(l->node);
 }
@@ -80,8 +80,8 @@ static int clear_lower(struct xw_fill *f, struct xw_binode *top)
 		}
 		if (!l->node) {
 			l = l->next;
-		} else if (l->layer < f->tree->layer && xw_fill_stays(f, l) &&
-			   !is_lost_found(f, l) && xw_fill_refuse(f, l)) {
+		} else if (l->layer < f->tree->layer && xw_fill_is_protected(f, l) &&
+			   !is_lost_found(f, l) && xw_fill_check_existing(f, l)) {
 			return XW_ERR_EXISTS;
 		} else if (is_hidden(f, l, top)) {
 			struct xw_blink *next = l->next;
@@ -120,11 +120,11 @@ static int make_opaque(struct xw_fill *f, struct xw_binode *dir)
 		return 0;
 	}
 	dir->flags |= XW_BN_OPAQUE;
-	return xw_fill_renew_xattrs(f, dir);
+	return xw_fill_update_xattrs(f, dir);
 }
 
 /* Create a whiteout of overlayfs: a character device 0:0. */
-static int put_device(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *dir,
+static int add_device(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *dir,
 		      const char *name, size_t len)
 {
 	struct xw_binode *n = xw_tree_node(f->tree, XW_S_IFCHR);
@@ -164,12 +164,12 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 			return rc;
 		return xw_binode_is(l->node, XW_S_IFDIR) ? make_opaque(f, l->node) : 0;
 	}
-	if (l && xw_fill_stays(f, l))
-		return xw_fill_refuse(f, l);
+	if (l && xw_fill_is_protected(f, l))
+		return xw_fill_check_existing(f, l);
 	if (l)
 		rc = xw_tree_unlink(f->tree, l);
 	if (!rc && f->whiteouts == XW_WHITEOUTS_OVERLAY && !xw_tree_covered(f->tree, at->dir))
-		rc = put_device(f, e, at->dir, name, len);
+		rc = add_device(f, e, at->dir, name, len);
 	return rc;
 }
 
@@ -187,7 +187,7 @@ static size_t internal_dir(struct xw_slice path)
 	return 0;
 }
 
-int xw_whiteout_note(struct xw_fill *f, struct xw_slice path)
+int xw_whiteout_remember(struct xw_fill *f, struct xw_slice path)
 {
 	const size_t len = internal_dir(path);
 	struct xw_path_at at;
@@ -200,21 +200,22 @@ int xw_whiteout_note(struct xw_fill *f, struct xw_slice path)
 	if (rc)
 		return rc == XW_ERR_NOTFOUND ? 0 : rc;
 	l = at.len ? xw_tree_find(f->tree, at.dir, at.name, at.len) : NULL;
-	if (!l || l->node->flags & XW_BN_OLD || (f->notes.n && f->notes.v[f->notes.n - 1] == l))
+	if (!l || l->node->flags & XW_BN_OLD ||
+	    (f->internal_dirs.n && f->internal_dirs.v[f->internal_dirs.n - 1] == l))
 		return 0;
-	return xw_vec_push(&f->notes, l) ? xw_fail_nomem(f->diag, "whiteout") : 0;
+	return xw_vec_push(&f->internal_dirs, l) ? xw_fail_nomem(f->diag, "whiteout") : 0;
 }
 
 int xw_whiteout_end(struct xw_fill *f)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < f->notes.n && !rc; i++) {
-		struct xw_blink *l = f->notes.v[i];
+	for (size_t i = 0; i < f->internal_dirs.n && !rc; i++) {
+		struct xw_blink *l = f->internal_dirs.v[i];
 
 		if (l->node && !(l->node->flags & XW_BN_OLD))
 			rc = xw_tree_unlink(f->tree, l);
 	}
-	f->notes.n = 0;
+	f->internal_dirs.n = 0;
 	return rc;
 }

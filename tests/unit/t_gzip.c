@@ -90,7 +90,7 @@ static int gunzip(const struct bytes *z, size_t chunk, size_t room, struct bytes
 			add(out, buf, (size_t)n);
 		ck_assert(n == 0 || f->err[0]);
 		r = (int)n;
-		out->behind = f->behind;
+		out->behind = f->trailing;
 		lower = f;
 	} else {
 		ck_assert(r == 0 || lower->err[0]);

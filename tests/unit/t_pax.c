@@ -44,7 +44,8 @@ START_TEST(record)
 	struct xw_pax_rec r = {sl(""), sl("")};
 	size_t pos = 0;
 
-	ck_assert_int_eq(xw_pax_next(records[_i].body, records[_i].len, &pos, &r), records[_i].rc);
+	ck_assert_msg(xw_pax_next(records[_i].body, records[_i].len, &pos, &r) == records[_i].rc,
+		      "record %s", records[_i].body);
 	tm_assert_slice(r.key, records[_i].key);
 	tm_assert_slice(r.value, records[_i].value);
 	ck_assert_uint_eq(pos, records[_i].pos);
@@ -93,9 +94,8 @@ START_TEST(pax_time)
 {
 	struct xw_time t = {0, 0};
 
-	ck_assert_int_eq(xw_pax_time(sl(times[_i].text), &t), times[_i].rc);
-	ck_assert_int_eq(t.sec, times[_i].sec);
-	ck_assert_uint_eq(t.nsec, times[_i].nsec);
+	ck_assert_msg(xw_pax_time(sl(times[_i].text), &t) == times[_i].rc, "%s", times[_i].text);
+	ck_assert_msg(t.sec == times[_i].sec && t.nsec == times[_i].nsec, "%s", times[_i].text);
 }
 END_TEST
 
@@ -123,8 +123,9 @@ START_TEST(number)
 {
 	uint64_t v = 0;
 
-	ck_assert_int_eq(xw_pax_number(sl(numbers[_i].text), numbers[_i].max, &v), numbers[_i].rc);
-	ck_assert_uint_eq(v, numbers[_i].v);
+	ck_assert_msg(xw_pax_number(sl(numbers[_i].text), numbers[_i].max, &v) == numbers[_i].rc &&
+			      v == numbers[_i].v,
+		      "%s", numbers[_i].text);
 }
 END_TEST
 

@@ -19,11 +19,6 @@ static void teardown(void)
 	xw_select_free(&sel);
 }
 
-static struct xw_slice slice(const char *s)
-{
-	return (struct xw_slice){s, strlen(s)};
-}
-
 static const struct {
 	const char *n, *path, *left; /* left NULL: skipped */
 } strips[] = {
@@ -39,12 +34,9 @@ START_TEST(strip)
 	bool take;
 
 	ck_assert_int_eq(xw_select_set(&sel, "--strip-components", strips[_i].n, &diag), 0);
-	take = xw_select_strip(&sel, slice(strips[_i].path), &out);
-	ck_assert_int_eq(take, strips[_i].left != NULL);
-	if (take) {
-		ck_assert_uint_eq(out.len, strlen(strips[_i].left));
-		ck_assert_mem_eq(out.p, strips[_i].left, out.len);
-	}
+	take = xw_select_strip(&sel, xw_slice_of(strips[_i].path), &out);
+	ck_assert_msg(strips[_i].left ? take && xw_slice_is(out, strips[_i].left) : !take,
+		      "%s of %s", strips[_i].n, strips[_i].path);
 }
 END_TEST
 
@@ -75,7 +67,7 @@ START_TEST(exclude)
 {
 	ck_assert_int_eq(xw_select_set(&sel, "--exclude", "never-there", &diag), 0);
 	ck_assert_int_eq(xw_select_set(&sel, "--exclude", excludes[_i].pattern, &diag), 0);
-	ck_assert_msg(xw_select_excluded(&sel, slice(excludes[_i].path)) == excludes[_i].hit,
+	ck_assert_msg(xw_select_excluded(&sel, xw_slice_of(excludes[_i].path)) == excludes[_i].hit,
 		      "%s on %s", excludes[_i].pattern, excludes[_i].path);
 }
 END_TEST
@@ -96,8 +88,9 @@ static const struct {
 START_TEST(mode)
 {
 	ck_assert_int_eq(xw_select_set(&sel, "--mode", modes[_i].spec, &diag), 0);
-	ck_assert_uint_eq(xw_select_mode(&sel, modes[_i].mode, false), modes[_i].file);
-	ck_assert_uint_eq(xw_select_mode(&sel, modes[_i].mode, true), modes[_i].dir);
+	ck_assert_msg(xw_select_mode(&sel, modes[_i].mode, false) == modes[_i].file &&
+			      xw_select_mode(&sel, modes[_i].mode, true) == modes[_i].dir,
+		      "%s of %o", modes[_i].spec, modes[_i].mode);
 }
 END_TEST
 
@@ -120,9 +113,10 @@ static const struct {
 
 START_TEST(wrong_values_are_named)
 {
-	ck_assert_int_eq(xw_select_set(&sel, wrong[_i].option, wrong[_i].value, &diag),
-			 XW_ERR_USAGE);
-	ck_assert_ptr_nonnull(strstr(diag.text, wrong[_i].option));
+	ck_assert_msg(xw_select_set(&sel, wrong[_i].option, wrong[_i].value, &diag) ==
+				      XW_ERR_USAGE &&
+			      strstr(diag.text, wrong[_i].option),
+		      "%s '%s'", wrong[_i].option, wrong[_i].value);
 }
 END_TEST
 
@@ -139,8 +133,8 @@ START_TEST(owners_times_xattrs)
 	ck_assert_uint_eq(xw_select_time(&sel, late).nsec, 0);
 	ck_assert_uint_eq(xw_select_time(&sel, early).nsec, 7);
 	ck_assert_int_eq(xw_select_set(&sel, "--xattrs-exclude", "user.*", &diag), 0);
-	ck_assert(xw_select_xattr_excluded(&sel, slice("user.x")));
-	ck_assert(!xw_select_xattr_excluded(&sel, slice("security.selinux")));
+	ck_assert(xw_select_xattr_excluded(&sel, xw_slice_of("user.x")));
+	ck_assert(!xw_select_xattr_excluded(&sel, xw_slice_of("security.selinux")));
 	ck_assert_int_eq(xw_select_set(&sel, "--no-such", "", &diag), XW_ERR_NOTFOUND);
 }
 END_TEST

@@ -41,8 +41,8 @@ START_TEST(judge)
 	char text[256] = "";
 	uint64_t mapped = 0, sum = 0;
 
-	ck_assert_int_eq(xw_sparse_text(&s, (struct xw_slice){maps[_i].map, strlen(maps[_i].map)}),
-			 maps[_i].parse);
+	ck_assert_msg(xw_sparse_text(&s, xw_slice_of(maps[_i].map)) == maps[_i].parse, "%s",
+		      maps[_i].map);
 	if (!maps[_i].parse)
 		ck_assert_int_eq(
 			xw_sparse_check(&s, maps[_i].size, maps[_i].payload, &mapped, &why),
@@ -82,8 +82,8 @@ START_TEST(block)
 	char b[512] = "";
 
 	memcpy(b, blocks[_i].text, strlen(blocks[_i].text));
-	ck_assert_int_eq(xw_sparse_block(&s, b), blocks[_i].rc);
-	ck_assert_uint_eq(s.map.n, blocks[_i].n);
+	ck_assert_msg(xw_sparse_block(&s, b) == blocks[_i].rc && s.map.n == blocks[_i].n, "%s",
+		      blocks[_i].text);
 	xw_sparse_free(&s);
 }
 END_TEST

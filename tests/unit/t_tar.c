@@ -32,8 +32,9 @@ START_TEST(number)
 {
 	int64_t v = 0;
 
-	ck_assert_int_eq(xw_tar_number(numbers[_i].field, numbers[_i].len, &v), numbers[_i].rc);
-	ck_assert_int_eq(v, numbers[_i].v);
+	ck_assert_msg(xw_tar_number(numbers[_i].field, numbers[_i].len, &v) == numbers[_i].rc &&
+			      v == numbers[_i].v,
+		      "field '%.*s'", (int)numbers[_i].len, numbers[_i].field);
 }
 END_TEST
 
@@ -96,7 +97,8 @@ START_TEST(type)
 	tm_end(&t);
 	s = tm_open(t.p, t.n, &diag);
 	ck_assert_int_eq(xw_source_next(s, &e), 1);
-	ck_assert_int_eq(e->type, types[_i].want);
+	ck_assert_msg(e->type == types[_i].want, "type %c of %s: %d", types[_i].type,
+		      types[_i].name, e->type);
 	tm_assert_slice(e->path, types[_i].name);
 	tm_assert_slice(e->link, types[_i].link);
 	ck_assert_uint_eq(e->mode, 0644);

@@ -28,8 +28,8 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "import/la.h"
-#include "import/la_err.h"
+#include "import/libarchive.h"
+#include "import/libarchive_err.h"
 
 #define FILE_BYTES ((size_t)1 << 20)
 #define XATTR_VALUE_MAX ((size_t)64 << 10)
@@ -99,7 +99,7 @@ static la_ssize_t stream_read(struct archive *a, void *arg, const void **buf)
 		memcpy(l->tail, l->block, l->held);
 		l->tail_len = l->held;
 	}
-	xw_input_eat(l->in, l->held);
+	xw_input_consume(l->in, l->held);
 	l->held = 0;
 	rc = xw_input_get(l->in, &p, &len);
 	if (rc) {
@@ -368,13 +368,13 @@ static int read_header(struct la *l, struct archive_entry **ae)
  */
 static int drain(struct la *l)
 {
-	const uint64_t enough = xw_input_enough(l->in, l->compressed);
+	const uint64_t enough = xw_input_read_limit(l->in, l->compressed);
 	const unsigned char *p;
 	size_t len = l->held;
 	int rc = 0;
 
 	while (len && !rc && xw_input_pos(l->in) < enough) {
-		xw_input_eat(l->in, len);
+		xw_input_consume(l->in, len);
 		rc = xw_input_get(l->in, &p, &len);
 	}
 	l->held = 0;
@@ -481,7 +481,7 @@ struct xw_feed *xw_la_release(struct xw_source *s)
 	int rc = back > l->tail_len || (!back && end - at > l->held) ? XW_ERR_INTERNAL : 0;
 
 	if (!rc && !back)
-		xw_input_eat(l->in, end - at);
+		xw_input_consume(l->in, end - at);
 	if (!rc) {
 		rc = xw_input_release(l->in, &feed);
 		l->in = NULL;
@@ -565,14 +565,26 @@ static int la_start(struct la *l)
 	return rc < 0 ? rc : 0;
 }
 
-static int la_new(struct la *l, const struct xw_archive_params *p, struct xw_source **out)
+/* Owns in (or NULL) and fd (or -1), also on failure. */
+static int la_new(struct xw_input *in, int fd, const struct xw_archive_params *p,
+		  struct xw_source **out)
 {
 	static const struct xw_source_ops ops = {
 		.next = la_next, .read = la_read, .close = la_close, .consumed = la_consumed};
 	static const char *const locales[] = {"C.UTF-8", "C.utf8", "en_US.UTF-8"};
+	struct la *l = calloc(1, sizeof(*l));
 	locale_t old;
 	int rc;
 
+	if (!l) {
+		xw_input_free(in);
+		if (fd >= 0)
+			close(fd);
+		return xw_fail_nomem(p->diag, "the archive reader");
+	}
+	l->in = in;
+	l->fd = fd;
+	l->base = in ? 0 : lseek(fd, 0, SEEK_CUR);
 	l->src.ops = &ops;
 	l->src.diag = p->diag;
 	l->src.total = p->total;
@@ -606,25 +618,10 @@ static int la_new(struct la *l, const struct xw_archive_params *p, struct xw_sou
 
 int xw_la_open(struct xw_input *in, const struct xw_archive_params *p, struct xw_source **out)
 {
-	struct la *l = calloc(1, sizeof(*l));
-
-	if (!l) {
-		xw_input_free(in);
-		return xw_fail_nomem(p->diag, "the archive reader");
-	}
-	l->in = in;
-	return la_new(l, p, out);
+	return la_new(in, -1, p, out);
 }
 
 int xw_la_open_file(int fd, const struct xw_archive_params *p, struct xw_source **out)
 {
-	struct la *l = calloc(1, sizeof(*l));
-
-	if (!l) {
-		close(fd);
-		return xw_fail_nomem(p->diag, "the archive reader");
-	}
-	l->fd = fd;
-	l->base = lseek(fd, 0, SEEK_CUR);
-	return la_new(l, p, out);
+	return la_new(NULL, fd, p, out);
 }

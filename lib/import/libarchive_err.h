@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts libarchive's errors. */
-#ifndef XW_IMPORT_LA_ERR_H
-#define XW_IMPORT_LA_ERR_H
+#ifndef XW_IMPORT_LIBARCHIVE_ERR_H
+#define XW_IMPORT_LIBARCHIVE_ERR_H
 
 #include <archive.h>
 #include <errno.h>

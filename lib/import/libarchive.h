@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads all formats except tar, through libarchive. Internal to lib/import. */
-#ifndef XW_IMPORT_LA_H
-#define XW_IMPORT_LA_H
+#ifndef XW_IMPORT_LIBARCHIVE_H
+#define XW_IMPORT_LIBARCHIVE_H
 
 #include "import/input.h"
 #include "import/source.h"

@@ -61,7 +61,7 @@ static int make(struct xw_fill *f, const struct xw_entry *e, const struct xw_pat
 	return xw_tree_link(f->tree, at->dir, at->name, at->len, n);
 }
 
-int xw_fill_listed(struct xw_fill *f, const struct xw_entry *e)
+int xw_fill_table_entry(struct xw_fill *f, const struct xw_entry *e)
 {
 	struct xw_path_at at;
 	struct xw_blink *old;
