@@ -38,7 +38,7 @@ static unsigned peek(const unsigned char *p, bool little)
 	return little ? peek16(p) : (unsigned)(p[0] << 8 | p[1]);
 }
 
-/* The magic of the binary format has only two bytes: mode and name length must be plausible, too. */
+/* The magic of the binary format has only two bytes: mode and name length are checked, too. */
 static bool is_binary(const unsigned char *p, size_t len)
 {
 	enum { MODE = 6, NAME_SIZE = 20, HEADER = 26, NAME_MAX_SIZE = 4097 };

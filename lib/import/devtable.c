@@ -39,22 +39,16 @@ struct devtable {
 
 static bool type_of(const char *word, struct row *r)
 {
-	static const struct {
-		char letter;
-		enum xw_etype type;
-	} types[] = {
-		{'f', XW_ET_REG}, {'F', XW_ET_REG}, {'d', XW_ET_DIR},
-		{'c', XW_ET_CHR}, {'b', XW_ET_BLK}, {'p', XW_ET_FIFO},
-	};
+	static const char letters[] = "fFdcbp";
+	static const enum xw_etype types[] = {XW_ET_REG, XW_ET_REG, XW_ET_DIR,
+					      XW_ET_CHR, XW_ET_BLK, XW_ET_FIFO};
+	const char *at = *word && !word[1] ? strchr(letters, *word) : NULL;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(types) && !word[1]; i++) {
-		if (*word != types[i].letter)
-			continue;
-		r->type = types[i].type;
-		r->optional = *word == 'F';
-		return true;
-	}
-	return false;
+	if (!at)
+		return false;
+	r->type = types[at - letters];
+	r->optional = *word == 'F';
+	return true;
 }
 
 static bool owner_of(const struct devtable *d, bool group, const char *word, uint32_t *id)

@@ -100,8 +100,8 @@ void xw_fill_listen(struct xw_fill *f);
 /* ---- internal to the filling code ---- */
 
 /*
- * fill_messages.c: fail or warn with a message that names the source and the entry. A failure replaces an
- * earlier message.
+ * fill_messages.c: fail or warn with a message that names the source and the entry. A failure
+ * replaces an earlier message.
  */
 int xw_fill_fail(struct xw_fill *f, const struct xw_entry *e, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -277,17 +277,13 @@ static struct xw_feed *filter_lower(struct xw_feed *f)
 static int filter_of(const unsigned char *p, size_t n)
 {
 	static const char bzip2[] = "1AY&SY", gzip[] = "\x1f\x8b\x08";
+	static const int framed[] = {[XW_FRAMES_ZSTD] = ARCHIVE_FILTER_ZSTD,
+				     [XW_FRAMES_LZ4] = ARCHIVE_FILTER_LZ4,
+				     [XW_FRAMES_XZ] = ARCHIVE_FILTER_XZ};
+	const int known = framed[xw_frames_kind(p, n)];
 
-	switch (xw_frames_kind(p, n)) {
-	case XW_FRAMES_ZSTD:
-		return ARCHIVE_FILTER_ZSTD;
-	case XW_FRAMES_LZ4:
-		return ARCHIVE_FILTER_LZ4;
-	case XW_FRAMES_XZ:
-		return ARCHIVE_FILTER_XZ;
-	default:
-		break;
-	}
+	if (known)
+		return known;
 	if (n >= 10 && !memcmp(p, gzip, 3) && !(p[3] & 0xE0))
 		return ARCHIVE_FILTER_GZIP;
 	return n >= 10 && !memcmp(p, "BZh", 3) && p[3] >= '1' && p[3] <= '9' &&
@@ -296,7 +292,10 @@ static int filter_of(const unsigned char *p, size_t n)
 		       : 0;
 }
 
-/* Open t->a with the read callback `from` and read up to the first data. Returns libarchive's status. */
+/*
+ * Open t->a with the read callback `from` and read up to the first data. Returns libarchive's
+ * status.
+ */
 static int start(struct filter *t, archive_read_callback *from, int code)
 {
 	struct archive_entry *e;

@@ -59,18 +59,13 @@ static int set_owner(struct xw_select *s, const char *option, const char *value,
 		     struct xw_diag *diag)
 {
 	const char *p = value ? value : "";
+	bool valid = true;
 
-	if (*p != ':') {
-		if (!parse_u32(p, &p, &s->owner))
-			return bad_value(diag, option, value, "UID[:GID] in numbers");
-		s->owner_set = true;
-	}
-	if (*p == ':') {
-		if (!parse_u32(p + 1, &p, &s->group))
-			return bad_value(diag, option, value, "UID[:GID] in numbers");
-		s->group_set = true;
-	}
-	return *p ? bad_value(diag, option, value, "UID[:GID] in numbers") : 0;
+	if (*p != ':')
+		valid = s->owner_set = parse_u32(p, &p, &s->owner);
+	if (valid && *p == ':')
+		valid = s->group_set = parse_u32(p + 1, &p, &s->group);
+	return valid && !*p ? 0 : bad_value(diag, option, value, "UID[:GID] in numbers");
 }
 
 static int set_number(const char *option, const char *value, const char *want, uint32_t *out,
@@ -97,33 +92,17 @@ static int set_directory(struct xw_select *s, const char *value, struct xw_diag 
 	return s->directory ? 0 : xw_fail_nomem(diag, "--directory");
 }
 
+/* Parse a clause of a symbolic mode: returns its end, or NULL if it is malformed. */
 static const char *parse_clause(const char *p, struct xw_mode_clause *c)
 {
-	static const struct {
-		char c;
-		uint32_t mask;
-	} who[] = {
-		{'u', 04700},
-		{'g', 02070},
-		{'o', 01007},
-		{'a', 07777},
-	};
-	static const struct {
-		char c;
-		uint32_t perms;
-	} bits[] = {
-		{'r', 0444}, {'w', 0222}, {'x', 0111}, {'X', 0111}, {'s', 06000}, {'t', 01000},
-	};
-	size_t i;
+	static const char who[] = "ugoa", bits[] = "rwxXst";
+	static const uint32_t masks[] = {04700, 02070, 01007, 07777};
+	static const uint32_t perms[] = {0444, 0222, 0111, 0111, 06000, 01000};
+	const char *at;
 
 	memset(c, 0, sizeof(*c));
-	for (;; p++) {
-		for (i = 0; i < XW_ARRAY_SIZE(who) && who[i].c != *p; i++)
-			;
-		if (i == XW_ARRAY_SIZE(who))
-			break;
-		c->who |= who[i].mask;
-	}
+	for (; *p && (at = strchr(who, *p)); p++)
+		c->who |= masks[at - who];
 	if (!c->who)
 		c->who = 07777;
 	if (*p != '+' && *p != '-' && *p != '=')
@@ -134,11 +113,10 @@ static const char *parse_clause(const char *p, struct xw_mode_clause *c)
 		return p + 1;
 	}
 	for (; *p && *p != ','; p++) {
-		for (i = 0; i < XW_ARRAY_SIZE(bits) && bits[i].c != *p; i++)
-			;
-		if (i == XW_ARRAY_SIZE(bits))
+		at = strchr(bits, *p);
+		if (!at)
 			return NULL;
-		c->perms |= bits[i].perms;
+		c->perms |= perms[at - bits];
 		c->x_if_any |= *p == 'X';
 	}
 	return p;

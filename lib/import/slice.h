@@ -15,7 +15,7 @@ struct xw_slice {
 /* The two arguments of "%.*s" in a message, which shows only the start of a long string. */
 #define XW_SHOWN(s) (int)XW_MIN((s).len, 300), (s).p
 
-/* text NULL: empty. */
+/* The string as a slice; NULL is empty. */
 static inline struct xw_slice xw_slice_of(const char *text)
 {
 	return (struct xw_slice){text, text ? strlen(text) : 0};
@@ -42,7 +42,7 @@ static inline bool xw_slice_after(struct xw_slice s, const char *prefix, struct 
 	return true;
 }
 
-/* Without trailing slashes. */
+/* The path without trailing slashes. */
 static inline struct xw_slice xw_slice_trim(struct xw_slice path)
 {
 	while (path.len && path.p[path.len - 1] == '/')

@@ -68,8 +68,8 @@ static const struct xw_table_kind kind = {sizeof(struct member), member_used, me
 					  member_hash};
 
 /*
- * Append the normalized components of a path to `to`, which is large enough. Returns the new length,
- * or SIZE_MAX if ".." leads out of the root.
+ * Append the normalized components of a path to `to`, which is large enough. Returns the new
+ * length, or SIZE_MAX if ".." leads out of the root.
  */
 static size_t append(char *to, size_t len, struct xw_slice path)
 {

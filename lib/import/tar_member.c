@@ -197,16 +197,15 @@ static int set_numbers(struct xw_tar *t)
 
 static enum xw_etype entry_type(struct xw_tar *t, char type)
 {
+	/* D: GNU incremental dump, a directory with a list of its names */
 	static const struct {
 		char letter;
 		enum xw_etype type;
-	} types[] =
-		{
-			{'0', XW_ET_REG}, {'\0', XW_ET_REG},     {'5', XW_ET_DIR},
-			{'2', XW_ET_LNK}, {'1', XW_ET_HARDLINK}, {'3', XW_ET_CHR},
-			{'4', XW_ET_BLK}, {'6', XW_ET_FIFO},     {'7', XW_ET_REG},
-			{'S', XW_ET_REG}, {'D', XW_ET_DIR}, /* GNU incremental dump: a directory with a list of its names */
-		};
+	} types[] = {
+		{'0', XW_ET_REG},      {'\0', XW_ET_REG}, {'5', XW_ET_DIR}, {'2', XW_ET_LNK},
+		{'1', XW_ET_HARDLINK}, {'3', XW_ET_CHR},  {'4', XW_ET_BLK}, {'6', XW_ET_FIFO},
+		{'7', XW_ET_REG},      {'S', XW_ET_REG},  {'D', XW_ET_DIR},
+	};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(types); i++)
 		if (type == types[i].letter)

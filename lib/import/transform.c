@@ -69,25 +69,18 @@ static char *part(const char **at, char delimiter)
 /* Apply one of the scope flags rRsShH to *what. false: another character. */
 static bool is_scope(char c, unsigned *what)
 {
-	static const struct {
-		char on, off;
-		unsigned bit;
-	} scopes[] = {
-		{'r', 'R', XW_TRANSFORM_NAME},
-		{'s', 'S', XW_TRANSFORM_SYMLINK},
-		{'h', 'H', XW_TRANSFORM_HARDLINK},
-	};
+	static const char letters[] = "rRsShH";
+	static const unsigned bits[] = {XW_TRANSFORM_NAME, XW_TRANSFORM_SYMLINK,
+					XW_TRANSFORM_HARDLINK};
+	const char *at = c ? strchr(letters, c) : NULL;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(scopes); i++) {
-		if (c == scopes[i].on)
-			*what |= scopes[i].bit;
-		else if (c == scopes[i].off)
-			*what &= ~scopes[i].bit;
-		else
-			continue;
-		return true;
-	}
-	return false;
+	if (!at)
+		return false;
+	if (islower((unsigned char)c))
+		*what |= bits[(at - letters) / 2];
+	else
+		*what &= ~bits[(at - letters) / 2];
+	return true;
 }
 
 static const char *read_flags(const char *p, struct xw_transform *x, int *cflags)

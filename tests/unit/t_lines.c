@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parsers of lib/import: device tables, fs_config, owner maps, --transform, image specifications. */
+/* Parsers of lib/import: tables, owner maps, --transform, image specifications, first bytes. */
 #include "config.h"
 
 #include <stdio.h>
