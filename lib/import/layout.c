@@ -109,8 +109,8 @@ bool xw_layout_begins(const unsigned char *p, size_t len)
 
 		if (!extension && name.len && !xw_slice_is(name, "."))
 			return is_index(name) || is_hash(name) || xw_slice_is(name, "blobs") ||
-			       begins(name, "blobs/") || ends(name, "/layer.tar") ||
-			       xw_slice_is(name, "config.json");
+			       xw_slice_is(name, "blobs/") || begins(name, "blobs/") ||
+			       ends(name, "/layer.tar") || xw_slice_is(name, "config.json");
 		if (xw_tar_number(h->size, sizeof(h->size), &size) || size < 0 ||
 		    (uint64_t)size > len)
 			return false;

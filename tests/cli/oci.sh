@@ -44,7 +44,8 @@ is "  keeps the old one" cmp i was
 
 # Pipes: the list of images comes last.
 mkdir tmp
-for archive in save-old.tar save-new.tar save-crane.tar archive.tar archive.tar.gz dotted.tar; do
+tar -cf blobs-first.tar -C archived blobs oci-layout index.json # begins with the directory, not with a blob
+for archive in save-old.tar save-new.tar save-crane.tar archive.tar archive.tar.gz dotted.tar blobs-first.tar; do
 	rm -f i
 	RC=0
 	cat $archive | TMPDIR=$T/tmp "$MKFS" -q -U $ID -E hash_seed=$ID -d - i 2>.err || RC=$?
@@ -204,4 +205,4 @@ is "  and changes nothing" cmp i was
 import -q i l1.tar platforms --platform linux/amd64/v1/x
 fails 2 'is not OS/ARCH' "  a wrong platform"
 clean i "  e2fsck"
-done_testing 203
+done_testing 205
