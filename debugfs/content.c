@@ -39,7 +39,7 @@ struct source {
 
 static int interrupted(struct dbg *d)
 {
-	return cli_interrupted() ? xw_fail(&d->diag, XW_ERR_IO, "interrupted") : 0;
+	return cli_interrupted() ? xw_fail(&d->diag, XW_ERR_CANCELED, "interrupted") : 0;
 }
 
 static int put_zeros(struct source *s, uint64_t end)

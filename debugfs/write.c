@@ -78,7 +78,7 @@ static int read_host(void *arg, void *buf, size_t len, size_t *got)
 
 	for (*got = 0; *got < len; *got += (size_t)n) {
 		if (cli_interrupted())
-			return xw_fail(&f->d->diag, XW_ERR_IO, "%s: interrupted", f->path);
+			return xw_fail(&f->d->diag, XW_ERR_CANCELED, "%s: interrupted", f->path);
 		n = read(f->fd, (char *)buf + *got, len - *got);
 		if (n < 0 && errno == EINTR)
 			n = 0;

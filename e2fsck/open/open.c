@@ -57,8 +57,7 @@ static int begin_edit(struct fsck *f)
 
 	if (!rdonly && !f->opts.undo_file && !f->opts.backup && !f->opts.journal) {
 		rc = xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
-		if (!rc || !is_damage(rc) || stat(f->opts.image, &st) ||
-		    fsck_is_ended(f)) /* canceled, which XW_ERR_IO says as well */
+		if (!rc || !is_damage(rc) || stat(f->opts.image, &st))
 			return rc;
 		xw_diag_clear(&f->diag);
 	}

@@ -75,7 +75,7 @@ static int scan_tick(void *arg, uint64_t done, uint64_t total)
 	struct fsck *f = arg;
 
 	fsck_progress(f, done >> 20, total >> 20);
-	return fsck_is_ended(f) || f->stop ? XW_ERR_STATE : 0;
+	return fsck_is_ended(f) || f->stop ? XW_ERR_CANCELED : 0;
 }
 
 static int scan_bad(void *arg, uint64_t blk)
@@ -103,7 +103,7 @@ static int scan(struct fsck *f)
 				  : "Checking for bad blocks (read-only test)");
 	rc = xw_dev_scan(xw_overlay_base(f->dev), &s);
 	fsck_progress_end(f);
-	if (rc == XW_ERR_STATE) {
+	if (rc == XW_ERR_CANCELED) {
 		f->findings.canceled = f->stop = true;
 		return 0;
 	}

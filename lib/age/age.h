@@ -142,7 +142,7 @@ struct xw_age_measure {
  * Age the image at path. XW_ERR_STATE: another aging is under way, or with `resume` none is;
  * XW_ERR_USAGE: options that do not go together;
  * XW_ERR_UNSUPPORTED: bigalloc without `fast`;
- * XW_ERR_LIMIT: `until` was not reached, res says what was; and what opening and changing
+ * XW_ERR_MISSED: `until` was not reached, res says what was; and what opening and changing
  * report.
  * After a failure the image is what the last step made it.
  */

@@ -46,11 +46,11 @@ int xw_age_fast_step(struct xw_age_run *r, struct xw_age_world *w);
 /* Are limits that require a scan of the image checked behind this step? */
 bool xw_age_until_due(const struct xw_age_run *r);
 /*
- * Between two steps: sets r->state.ended when a limit of --until is reached. XW_ERR_LIMIT: none
+ * Between two steps: sets r->state.ended when a limit of --until is reached. XW_ERR_MISSED: none
  * came closer for long; sets r->stalled.
  */
 int xw_age_until_check(struct xw_age_run *r);
-/* At the end of the run. XW_ERR_LIMIT: the goal of --until was not reached. */
+/* At the end of the run. XW_ERR_MISSED: the goal of --until was not reached. */
 int xw_age_until_end(struct xw_age_run *r);
 /* Measure free space, and with `files` the maps of files; does not walk the tree. */
 int xw_age_measure_some(const char *path, const struct xw_age_opts *o, bool files,

@@ -106,7 +106,7 @@ static int check_stall(struct xw_age_run *r, const struct xw_age_best *now)
 		return 0;
 	r->stalled = r->res->missed = true;
 	print_reached(r, now, reached, sizeof(reached));
-	return xw_fail(r->diag, XW_ERR_LIMIT,
+	return xw_fail(r->diag, XW_ERR_MISSED,
 		       "%s: the limit of --until cannot be reached with this profile: %sno closer "
 		       "in %" PRIu64 " operations; --resume with another limit continues",
 		       r->path, reached, c->ops - r->best.ops);
@@ -185,7 +185,7 @@ int xw_age_until_end(struct xw_age_run *r)
 		return rc;
 	r->res->missed = true;
 	print_reached(r, &now, text, sizeof(text));
-	return xw_fail(r->diag, XW_ERR_LIMIT,
+	return xw_fail(r->diag, XW_ERR_MISSED,
 		       "%s: the profile ended before the limit of --until: %s"
 		       "the image remains as it is",
 		       r->path, text);

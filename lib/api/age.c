@@ -8,7 +8,6 @@
 #include "age/options.h"
 #include "api/handle.h"
 
-_Static_assert(XW_E_LIMIT == XW_ERR_LIMIT, "error codes");
 _Static_assert(XW_AGE_CLASSES == XW_AGE_ORDERS && XW_AGE_CLASSES >= XW_SPACE_ORDERS,
 	       "size classes");
 

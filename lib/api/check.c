@@ -224,7 +224,7 @@ static int judge(struct xw_check *c, const struct fsck *f, const struct fsck_out
 
 	xw_diag_clear(&c->diag);
 	if (f->findings.canceled)
-		return xw_fail(&c->diag, XW_ERR_IO, "%s: interrupted", f->opts.image);
+		return xw_fail(&c->diag, XW_ERR_CANCELED, "%s: interrupted", f->opts.image);
 	if (!o->rc || f->findings.ended)
 		return 0;
 	return xw_fail(&c->diag, o->rc, "%s", why);

@@ -16,8 +16,6 @@
 #include "export/extract.h"
 #include "fastcommit/fastcommit.h"
 
-_Static_assert(XW_E_CORRUPT == XW_ERR_CORRUPT, "error codes");
-
 struct xw_export {
 	struct xw_diag diag;
 	struct xw_select select;
@@ -275,7 +273,7 @@ static int tick(struct run *r, uint64_t bytes)
 	p.done = XW_MIN(bytes, r->total);
 	p.files = r->stats.files + r->stats.directories + r->stats.symlinks + r->stats.specials;
 	if (r->x->progress(r->x->progress_arg, &p))
-		return xw_fail(&r->x->diag, XW_ERR_IO, "%s: interrupted", r->dev->name);
+		return xw_fail(&r->x->diag, XW_ERR_CANCELED, "%s: interrupted", r->dev->name);
 	return 0;
 }
 

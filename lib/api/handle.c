@@ -5,6 +5,27 @@
 
 #include "api/handle.h"
 
+#define SAME(code) _Static_assert(XW_E_##code == XW_ERR_##code, #code)
+SAME(NOMEM);
+SAME(USAGE);
+SAME(IO);
+SAME(NOSPC);
+SAME(NOINODES);
+SAME(HOSTFULL);
+SAME(CORRUPT);
+SAME(CHECKSUM);
+SAME(UNSUPPORTED);
+SAME(INPUT);
+SAME(TRUNCATED);
+SAME(EXISTS);
+SAME(LIMIT);
+SAME(NOTFOUND);
+SAME(STATE);
+SAME(BUSY);
+SAME(CANCELED);
+SAME(RAN);
+SAME(MISSED);
+
 void xw_handle_on_log(struct xw_handle *h, xw_log_cb *cb, void *arg)
 {
 	xw_forward_log(&h->diag, &h->log, cb, arg);
@@ -19,8 +40,7 @@ void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg)
 int xw_handle_may_set(struct xw_handle *h, const char *option)
 {
 	xw_diag_clear(&h->diag);
-	return h->ran ? xw_fail(&h->diag, XW_ERR_STATE, "%s: the handle was run already", option)
-		      : 0;
+	return h->ran ? xw_fail(&h->diag, XW_ERR_RAN, "%s: the handle was run already", option) : 0;
 }
 
 int xw_handle_was_set(struct xw_handle *h, int rc, const char *option, const char *value,
@@ -60,7 +80,7 @@ int xw_handle_begin(struct xw_handle *h, const char *path)
 {
 	xw_diag_clear(&h->diag);
 	if (h->ran)
-		return xw_fail(&h->diag, XW_ERR_STATE, "%s: the handle was run already", path);
+		return xw_fail(&h->diag, XW_ERR_RAN, "%s: the handle was run already", path);
 	h->ran = true;
 	h->thread = pthread_self();
 	clock_gettime(CLOCK_MONOTONIC, &h->began);

@@ -28,7 +28,7 @@ struct xw_handle {
 
 void xw_handle_on_log(struct xw_handle *h, xw_log_cb *cb, void *arg);
 void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg);
-/* Before an option is set. XW_ERR_STATE: the handle was run. */
+/* Before an option is set. XW_ERR_RAN: the handle was run. */
 int xw_handle_may_set(struct xw_handle *h, const char *option);
 /*
  * After it: rc as it is. A failure gets a message that names option and value, whatever `text`
@@ -36,7 +36,7 @@ int xw_handle_may_set(struct xw_handle *h, const char *option);
  */
 int xw_handle_was_set(struct xw_handle *h, int rc, const char *option, const char *value,
 		      const char *text);
-/* A run begins. XW_ERR_STATE: it is not the first. */
+/* A run begins. XW_ERR_RAN: it is not the first. */
 int xw_handle_begin(struct xw_handle *h, const char *path);
 /* The watch of its changes; NULL without a callback. */
 const struct xw_commit_watch *xw_handle_watch(struct xw_handle *h);

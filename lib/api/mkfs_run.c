@@ -515,7 +515,7 @@ int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 
 	xw_diag_clear(&m->diag);
 	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_STATE, "%s: the handle was run already", path);
+		return xw_fail(&m->diag, XW_ERR_RAN, "%s: the handle was run already", path);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return xw_fail_nomem(&m->diag, "run");

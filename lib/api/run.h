@@ -110,7 +110,7 @@ void xw_intake_begin(struct xw_intake *in, struct xw_mkfs *m, const char *path);
 double xw_intake_seconds(const struct xw_intake *in); /* seconds since then */
 /* Is a progress report due? */
 bool xw_intake_due(const struct xw_intake *in);
-/* XW_ERR_IO: interrupted. */
+/* XW_ERR_CANCELED */
 int xw_intake_tell(struct xw_intake *in, const struct xw_progress *p);
 int xw_intake_report(struct xw_intake *in, const char *phase);
 /* arg: the intake. Called periodically while data arrives, and before each entry. */

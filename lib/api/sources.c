@@ -111,7 +111,7 @@ static int add_source(struct xw_mkfs *m, const char *name, struct xw_feed_call c
 	if (!name)
 		return xw_fail(&m->diag, XW_ERR_USAGE, "-d: needs a value");
 	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_STATE, "-d %s: the handle was run already", name);
+		return xw_fail(&m->diag, XW_ERR_RAN, "-d %s: the handle was run already", name);
 	copy = strdup(name);
 	if (!copy || xw_vec_push(&m->calls, call)) {
 		free(copy);
@@ -214,8 +214,10 @@ int xw_intake_tell(struct xw_intake *in, const struct xw_progress *p)
 	struct xw_mkfs *m = in->m;
 
 	clock_gettime(CLOCK_MONOTONIC, &in->last_tick);
+	if (m->diag.code == XW_ERR_CANCELED) /* a reader asks once more while it is closed */
+		return XW_ERR_CANCELED;
 	if (m->progress && m->progress(m->progress_arg, p))
-		return xw_fail(&m->diag, XW_ERR_IO, "%s: %s", in->path, in->interrupted);
+		return xw_fail(&m->diag, XW_ERR_CANCELED, "%s: %s", in->path, in->interrupted);
 	return 0;
 }
 
@@ -353,7 +355,7 @@ static int read_tables(const struct xw_intake *in, struct tables *t)
 			rc = xw_fail_nomem(&m->diag, "--device-table");
 		}
 	}
-	return rc == XW_ERR_USAGE ? XW_ERR_INPUT : rc;
+	return rc;
 }
 
 static int fill_tables(struct xw_intake *in, const struct tables *t)

@@ -17,22 +17,27 @@
 extern "C" {
 #endif
 
-/* Error codes that callers may want to tell apart; other negative values are further failures. */
+/* Error codes that callers may want to distinguish; other negative values are further failures. */
 #define XW_E_NOMEM (-1) /* out of memory */
 #define XW_E_USAGE (-2) /* invalid option or argument: nothing was done */
-#define XW_E_IO (-3) /* reading the source or writing the target failed */
+#define XW_E_IO (-3) /* reading a source or the image, or writing the target failed */
 #define XW_E_NOSPC (-4) /* the image is too small */
+#define XW_E_NOINODES (-5) /* the image has too few inodes */
 #define XW_E_HOSTFULL (-6) /* the host filesystem is full */
 #define XW_E_CORRUPT (-7) /* the image is damaged */
 #define XW_E_CHECKSUM (-8) /* damaged, possibly only a checksum */
 #define XW_E_UNSUPPORTED (-9) /* a feature that this version does not support */
-#define XW_E_INPUT (-10) /* the source is malformed */
-#define XW_E_TRUNCATED (-11) /* the source ends early */
+#define XW_E_INPUT (-10) /* not in the expected format: malformed archive, no ext filesystem */
+#define XW_E_TRUNCATED (-11) /* the source or image ends early */
+#define XW_E_EXISTS (-12) /* the target has contents and "-F" was not set; a file exists already */
+#define XW_E_LIMIT (-13) /* a limit of the filesystem format would be exceeded */
 #define XW_E_NOTFOUND (-14) /* a file, or a path in the image, does not exist */
-#define XW_E_EXISTS (-12) /* the target has contents, and "-F" was not set */
-/* a change to the image was interrupted, and cannot be completed; or the handle was run already */
+/* the image does not allow it now: it needs a check, or an interrupted change cannot be completed */
 #define XW_E_STATE (-15)
 #define XW_E_BUSY (-17) /* the target is mounted or in use; "-F" set twice overwrites even that */
+#define XW_E_CANCELED (-18) /* a progress callback canceled the run */
+#define XW_E_RAN (-19) /* the handle, of a kind that runs once, was run already */
+#define XW_E_MISSED (-20) /* aging ended without reaching what "--until" asks for */
 
 /* "0.1.0". Static storage. */
 const char *xw_version(void);
@@ -48,7 +53,7 @@ struct xw_progress {
 	uint64_t done, total; /* bytes of input; total 0 = unknown */
 	uint64_t files; /* entries read so far */
 };
-/* At most a few times a second. Non-zero cancels the run with XW_E_IO ("interrupted"). */
+/* At most a few times a second. Non-zero cancels the run with XW_E_CANCELED. */
 typedef int xw_progress_cb(void *arg, const struct xw_progress *p);
 
 /* Result of a run. All counts are those of the finished image. */
@@ -347,9 +352,9 @@ void xw_check_on_finding(struct xw_check *c, xw_finding_cb *cb, void *arg);
  * when it is opened next. But a valid journal is replayed first, unless "-n" is set.
  *
  * 0: the check is complete, whatever it has found, which the result says. XW_E_USAGE: options
- * contradict each other; XW_E_BUSY: the image is mounted; XW_E_IO: a block could not be read, or
- * the run was canceled ("interrupted", XW_CHECK_CANCELED); other codes where nothing can be
- * checked, such as XW_E_INPUT: this is no ext filesystem. A handle can be run again.
+ * contradict each other; XW_E_BUSY: the image is mounted; XW_E_IO: a block could not be read;
+ * XW_E_CANCELED, with XW_CHECK_CANCELED in the result; other codes if nothing can be checked, such
+ * as XW_E_INPUT: no ext filesystem was found. A handle can be run again.
  */
 int xw_check_run(struct xw_check *c, const char *path);
 /* Valid after each run, also one that failed; owned by the handle. */
@@ -419,8 +424,6 @@ const char *xw_tune_error(const struct xw_tune *t);
 
 /* ---- aging an image, and measuring its fragmentation ---- */
 
-#define XW_E_LIMIT (-13) /* aging ended without what "--until" asks for */
-
 struct xw_age;
 
 #define XW_AGE_CLASSES 32 /* class i: 2^i and more, below 2^(i + 1) */
@@ -474,7 +477,7 @@ void xw_age_on_log(struct xw_age *a, xw_log_cb *cb, void *arg);
 void xw_age_on_progress(struct xw_age *a, xw_progress_cb *cb, void *arg);
 /*
  * Age the image at `path`, and measure it before and after. The outcome depends on the image and
- * the options alone. XW_E_LIMIT: all is done, and the result is valid. One run per handle.
+ * the options alone. XW_E_MISSED: all is done, and the result is valid. One run per handle.
  */
 int xw_age_run(struct xw_age *a, const char *path);
 /* Measure the image, which is not changed; any number of times, before and after a run, too. */

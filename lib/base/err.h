@@ -12,7 +12,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* One table: code, value, default text. Values are part of the ABI: append only. */
+/*
+ * One table: code, value, default text. Values are part of the ABI: append only. Those that are
+ * close to each other:
+ * USAGE     the caller asks for something invalid, whatever the files contain
+ * INPUT     a source, image or other file is not in the expected format
+ * CORRUPT   an ext filesystem violates its format; CHECKSUM: possibly only a checksum is wrong
+ * TRUNCATED a file or device ends before its format says
+ * IO        a system call failed on a file or device
+ * EXISTS    something exists that must not be overwritten
+ * BUSY      another process or a mount uses it
+ * STATE     a valid request that an image or session does not allow now
+ */
 #define XW_ERRORS(X)                                                                               \
 	X(NOMEM, -1, "out of memory")                                                              \
 	X(USAGE, -2, "invalid option or argument")                                                 \
@@ -25,12 +36,15 @@
 	X(UNSUPPORTED, -9, "unsupported feature")                                                  \
 	X(INPUT, -10, "malformed input")                                                           \
 	X(TRUNCATED, -11, "input ends early")                                                      \
-	X(EXISTS, -12, "target is in use or holds data")                                           \
+	X(EXISTS, -12, "already exists or holds data")                                             \
 	X(LIMIT, -13, "format limit exceeded")                                                     \
 	X(NOTFOUND, -14, "not found")                                                              \
-	X(STATE, -15, "call not allowed in this state")                                            \
+	X(STATE, -15, "not possible in the current state")                                         \
 	X(INTERNAL, -16, "internal error")                                                         \
-	X(BUSY, -17, "target is in use")
+	X(BUSY, -17, "target is in use")                                                           \
+	X(CANCELED, -18, "interrupted")                                                            \
+	X(RAN, -19, "the handle was run already")                                                  \
+	X(MISSED, -20, "goal not reached")
 
 enum xw_err {
 #define X(name, value, text) XW_ERR_##name = value,

@@ -44,7 +44,7 @@ struct xw_commit_watch {
 };
 
 /*
- * XW_ERR_IO: the watch (which may be NULL) has canceled the change. Must be called before the
+ * XW_ERR_CANCELED: the watch (which may be NULL) has canceled the change. Must be called before the
  * commit point.
  */
 int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag);

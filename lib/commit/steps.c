@@ -43,5 +43,5 @@ int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct 
 {
 	if (!watch || !watch->ended || !watch->ended(watch->arg))
 		return 0;
-	return xw_fail(diag, XW_ERR_IO, "%s: interrupted; the image is unchanged", name);
+	return xw_fail(diag, XW_ERR_CANCELED, "%s: interrupted; the image is unchanged", name);
 }

@@ -164,7 +164,8 @@ static int write_contents(struct extract *t, const struct xw_export_item *item,
 	t->written = 0;
 	rc = xw_payload_each(p, t->buf, PIECE, write_piece, t, &damage);
 	if (rc == 1)
-		return t->x.img->diag && t->x.img->diag->code ? t->x.img->diag->code : XW_ERR_IO;
+		return t->x.img->diag && t->x.img->diag->code ? t->x.img->diag->code
+							      : XW_ERR_CANCELED;
 	if (!rc && t->written < p->inode->size && ftruncate(t->fd, (off_t)p->inode->size))
 		rc = -errno;
 	if (rc)

@@ -138,7 +138,7 @@ struct fd_feed {
 	bool own, waits; /* waits: read() may block indefinitely */
 };
 
-/* Wait until fd is readable: 0, XW_ERR_IO after xw_feed_cancel(), or the code of a tick. */
+/* Wait until fd is readable: 0, XW_ERR_CANCELED, or the code of a tick. */
 static int fd_wait(struct fd_feed *d)
 {
 	struct pollfd p[2] = {{.fd = d->fd, .events = POLLIN}, {.fd = d->f.wake, .events = POLLIN}};
@@ -153,13 +153,14 @@ static int fd_wait(struct fd_feed *d)
 				return rc;
 			continue;
 		}
-		if (n < 0)
+		if (n < 0) {
 			snprintf(d->f.err, sizeof(d->f.err), "poll: %s", strerror(errno));
-		else if (p[1].revents)
-			snprintf(d->f.err, sizeof(d->f.err), "interrupted");
-		else
+			return XW_ERR_IO;
+		}
+		if (!p[1].revents)
 			return 0;
-		return XW_ERR_IO;
+		snprintf(d->f.err, sizeof(d->f.err), "interrupted");
+		return XW_ERR_CANCELED;
 	}
 }
 

@@ -176,7 +176,7 @@ static int layer_failed(struct oci *c, int code)
 	xw_diag_clear(d);
 	if (c->in)
 		rc = xw_input_copy(c->in, NULL, UINT64_MAX, &skipped);
-	if (rc == XW_ERR_IO) /* including an interrupted read */
+	if (rc == XW_ERR_IO || rc == XW_ERR_CANCELED)
 		return fail(c, rc, xw_input_error(c->in));
 	close_input(c);
 	rc = xw_blob_finish(&c->blob, c->o.tick, why, sizeof(why));

@@ -53,7 +53,7 @@ static int progress(void *arg, const struct xw_age_outcome *r)
 	cli_progress_draw(&j->run.bar, phase, r->total.written, 0, r->total.ops);
 	if (!cli_interrupted())
 		return 0;
-	return xw_fail(&j->args.diag, XW_ERR_STATE, "interrupted; --resume continues");
+	return xw_fail(&j->args.diag, XW_ERR_CANCELED, "interrupted; --resume continues");
 }
 
 static int draw(struct job *j)
@@ -128,10 +128,10 @@ int main(int argc, char **argv)
 		if (err)
 			cli_line_failed(&j.args.line,
 					j.args.diag.code ? j.args.diag.text : xw_err_text(err));
-		status = !err                                     ? EXIT_DONE
-			 : err == XW_ERR_USAGE                    ? EXIT_USAGE
-			 : j.result.missed && err == XW_ERR_LIMIT ? AGE_EXIT_MISSED
-								  : EXIT_FAILED;
+		status = !err                                      ? EXIT_DONE
+			 : err == XW_ERR_USAGE                     ? EXIT_USAGE
+			 : j.result.missed && err == XW_ERR_MISSED ? AGE_EXIT_MISSED
+								   : EXIT_FAILED;
 	}
 	xw_age_measure_free(&j.before);
 	xw_age_measure_free(&j.after);

@@ -76,9 +76,11 @@ ln -s passwd root/etc/link
 number=0
 while IFS='|' read -r line why; do
 	number=$((number + 1))
+	status=2 # the table is malformed; 1: it contradicts the source
+	[ "${line#/etc}" = "$line" ] || status=1
 	printf '# one\n%s\n' "$line" >bad
 	mkfs -q --device-table bad -d root bad.img
-	[ $RC = 1 ] && grep -q "bad: line 2: .*$why" .err && gone bad.img || echo "$line: $(cat .err)"
+	[ $RC = $status ] && grep -q "bad: line 2: .*$why" .err && gone bad.img || echo "$line: $RC $(cat .err)"
 done >refused <<'BAD'
 /dev/x|must be NAME
 /etc f 600 0 0|/etc: is a directory in the image, not a regular file as in the table

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The public handle: what a caller does wrong is an error with a line, and the last one counts. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -185,10 +186,79 @@ START_TEST(one_run)
 	ck_assert_uint_eq(r->size_bytes, 8u << 20);
 	snprintf(json, sizeof(json), "\"free_blocks\":%llu,", (unsigned long long)r->free_blocks);
 	ck_assert_ptr_nonnull(strstr(xw_mkfs_json(m), json));
-	ck_assert_int_lt(xw_mkfs_run(m, image), 0);
-	ck_assert_int_lt(xw_mkfs_set(m, "-b", "1024"), 0);
-	ck_assert_int_lt(xw_mkfs_add_source(m, "late"), 0);
+	ck_assert_int_eq(xw_mkfs_run(m, image), XW_E_RAN);
+	ck_assert_int_eq(xw_mkfs_set(m, "-b", "1024"), XW_E_RAN);
+	ck_assert_int_eq(xw_mkfs_set_config(m, "late.conf", "", 0), XW_E_RAN);
+	ck_assert_int_eq(xw_mkfs_add_source(m, "late"), XW_E_RAN);
 	ck_assert_ptr_nonnull(strstr(xw_mkfs_error(m), "late"));
+}
+END_TEST
+
+/* ---- canceled by the progress callback ---- */
+
+static int cancel(void *arg, const struct xw_progress *p)
+{
+	(void)p;
+	++*(unsigned *)arg;
+	return 1;
+}
+
+/* Supplies its data only when the next progress report is due. */
+static int64_t give_late(void *arg, void *buf, size_t len)
+{
+	usleep(120000);
+	return give(arg, buf, len);
+}
+
+static int drop(void *arg, const void *buf, size_t len)
+{
+	(void)arg;
+	(void)buf;
+	(void)len;
+	usleep(120000);
+	return 0;
+}
+
+START_TEST(canceled)
+{
+	struct tm_tar t = two_files();
+	struct stream s = {.p = t.p, .left = t.n, .piece = 512}, second = s, third = s;
+	struct xw_import *x;
+	struct xw_export *e;
+	struct xw_mkfs *again;
+	unsigned asked = 0;
+
+	ck_assert_int_eq(xw_mkfs_set(m, "SIZE", "8M"), 0);
+	ck_assert_int_eq(xw_mkfs_add_source_cb(m, give_late, &s, "stream"), 0);
+	xw_mkfs_on_progress(m, cancel, &asked);
+	ck_assert_int_eq(xw_mkfs_run(m, image), XW_E_CANCELED);
+	ck_assert_ptr_nonnull(strstr(xw_mkfs_error(m), "interrupted"));
+	ck_assert_int_lt(access(image, F_OK), 0);
+	ck_assert_uint_eq(asked, 1);
+
+	ck_assert_int_eq(xw_mkfs_new(&again), 0);
+	ck_assert_int_eq(xw_mkfs_set(again, "SIZE", "8M"), 0);
+	ck_assert_int_eq(xw_mkfs_add_source_cb(again, give, &second, "stream"), 0);
+	ck_assert_msg(!xw_mkfs_run(again, image), "%s", xw_mkfs_error(again));
+	xw_mkfs_free(again);
+
+	ck_assert_int_eq(xw_import_new(&x), 0);
+	ck_assert_int_eq(xw_import_add_source_cb(x, give_late, &third, "stream"), 0);
+	xw_import_on_progress(x, cancel, &asked);
+	ck_assert_int_eq(xw_import_run(x, image), XW_E_CANCELED);
+	ck_assert_ptr_nonnull(strstr(xw_import_error(x), "interrupted; the image is unchanged"));
+	ck_assert_int_eq(xw_import_run(x, image), XW_E_RAN);
+	ck_assert_int_eq(xw_import_set(x, "--dry-run", NULL), XW_E_RAN);
+	xw_import_free(x);
+	ck_assert_uint_eq(asked, 2);
+
+	ck_assert_int_eq(xw_export_new(&e), 0);
+	xw_export_on_progress(e, cancel, &asked);
+	ck_assert_int_eq(xw_export_run(e, image, drop, NULL), XW_E_CANCELED);
+	ck_assert_ptr_nonnull(strstr(xw_export_error(e), "interrupted"));
+	xw_export_free(e);
+	ck_assert_uint_eq(asked, 3);
+	free(t.p);
 }
 END_TEST
 
@@ -218,6 +288,7 @@ int main(void)
 	unit_add_table(t, callback, pieces);
 	tcase_add_loop_test(t, callback_fails, 0, 5);
 	tcase_add_test(t, one_run);
+	tcase_add_test(t, canceled);
 	tcase_add_test(t, not_over_another);
 	suite_add_tcase(s, t);
 	return unit_main(s);

@@ -139,8 +139,8 @@ START_TEST(label_and_features)
 	ck_assert_ptr_null(r->pending);
 	ck_assert_ptr_nonnull(strstr(xw_tune_json(t), "\"commit\":\"inside\""));
 
-	ck_assert_int_eq(xw_tune_run(t, images[0]), XW_E_STATE);
-	ck_assert_int_eq(xw_tune_set(t, "-L", "late"), XW_E_STATE);
+	ck_assert_int_eq(xw_tune_run(t, images[0]), XW_E_RAN);
+	ck_assert_int_eq(xw_tune_set(t, "-L", "late"), XW_E_RAN);
 	ck_assert_ptr_nonnull(strstr(xw_tune_error(t), "-L"));
 	ck_assert_str_eq(r->after.label, "a label");
 }
@@ -297,7 +297,7 @@ START_TEST(canceled)
 
 	xw_tune_on_progress(t, ask, &s);
 	ck_assert_int_eq(xw_tune_set(t, "-O", "^has_journal,mmp"), 0);
-	ck_assert_int_eq(xw_tune_run(t, images[0]), XW_E_IO);
+	ck_assert_int_eq(xw_tune_run(t, images[0]), XW_E_CANCELED);
 	ck_assert_ptr_nonnull(strstr(xw_tune_error(t), "interrupted"));
 	ck_assert_uint_ge(s.calls, 1);
 	ck_assert(same(images[0], images[1]));
@@ -306,7 +306,7 @@ START_TEST(canceled)
 	xw_age_on_progress(a, ask, &s);
 	ck_assert_int_eq(xw_age_set(a, "--profile", "pazdera"), 0);
 	ck_assert_int_eq(xw_age_set(a, "--files", "50"), 0);
-	ck_assert_int_eq(xw_age_run(a, images[0]), XW_E_IO);
+	ck_assert_int_eq(xw_age_run(a, images[0]), XW_E_CANCELED);
 	ck_assert_ptr_nonnull(strstr(xw_age_error(a), "interrupted"));
 	ck_assert_uint_ge(s.calls, 1);
 	ck_assert_ptr_null(xw_age_json(a));
@@ -357,8 +357,8 @@ START_TEST(age_and_measure)
 	json = strdup(xw_age_json(a));
 
 	/* A handle runs once; the same image and options give the same bytes. */
-	ck_assert_int_eq(xw_age_run(a, images[1]), XW_E_STATE);
-	ck_assert_int_eq(xw_age_set(a, "--seed", "6"), XW_E_STATE);
+	ck_assert_int_eq(xw_age_run(a, images[1]), XW_E_RAN);
+	ck_assert_int_eq(xw_age_set(a, "--seed", "6"), XW_E_RAN);
 	after = r->after;
 	ck_assert_msg(!xw_age_measure(a, images[0]), "%s", xw_age_error(a));
 	ck_assert_mem_eq(&after, &r->after, sizeof(after));
@@ -379,7 +379,7 @@ START_TEST(age_misses)
 	const struct xw_age_result *r = xw_age_result(a);
 
 	age_all(a, all, XW_ARRAY_SIZE(all));
-	ck_assert_int_eq(xw_age_run(a, images[0]), XW_E_LIMIT);
+	ck_assert_int_eq(xw_age_run(a, images[0]), XW_E_MISSED);
 	ck_assert_int_eq(r->missed, 1);
 	ck_assert_uint_gt(r->operations, 0);
 	ck_assert_uint_gt(r->after.files, 0);

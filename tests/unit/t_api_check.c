@@ -309,7 +309,7 @@ START_TEST(canceled)
 			free(after);
 			break;
 		}
-		ck_assert_int_eq(rc, XW_E_IO);
+		ck_assert_int_eq(rc, XW_E_CANCELED);
 		ck_assert_ptr_nonnull(strstr(xw_check_error(w->c), "interrupted"));
 		ck_assert_int_eq(xw_check_result(w->c)->status, XW_CHECK_CANCELED);
 		ck_assert(!xw_check_result(w->c)->repaired && !xw_check_result(w->c)->modified);

@@ -410,7 +410,7 @@ START_TEST(mmp_in_use)
 	write_mmp(&sb, mmp, 77);
 	opts = defaults;
 	opts.watch = &watch;
-	ck_assert_int_eq(xw_edit_begin(path, &opts, &diag, &e), XW_ERR_IO);
+	ck_assert_int_eq(xw_edit_begin(path, &opts, &diag, &e), XW_ERR_CANCELED);
 	xw_diag_clear(&diag);
 	opts = defaults;
 	opts.mmp_idle = &idle;
