@@ -30,13 +30,13 @@ enum xw_age_profile {
 	XW_AGE_GIT
 };
 
-/* Who chooses the blocks of files. */
+/* Which block allocator files are written with. */
 enum xw_age_allocator {
-	XW_AGE_OWN, /* the allocator of the suite: what its other tools do */
-	XW_AGE_LINUX, /* as Linux's ext4 does (linux.h) */
+	XW_AGE_OWN, /* the allocator of the other xw tools */
+	XW_AGE_LINUX, /* a model of Linux's mballoc (linux.h) */
 };
 
-/* When a run ends; 0: condition not set. The first condition met ends it. */
+/* Limits of a run, 0 if not set. The run ends at the first limit that is reached. */
 struct xw_age_until {
 	uint32_t util; /* this share of the blocks is in use */
 	uint32_t layout; /* the layout score has dropped to this value */
@@ -52,23 +52,24 @@ enum xw_age_reason {
 	XW_AGE_END_NO_RUN,
 	XW_AGE_END_OPS,
 	XW_AGE_END_OVERWRITES,
-	XW_AGE_END_STALLED, /* no limit came closer any more */
+	XW_AGE_END_STALLED, /* no progress towards any limit */
 };
 
 struct xw_age_counts {
 	uint64_t ops, created, removed, changed; /* number of operations */
 	uint64_t skipped; /* operations on missing files, or without space */
-	uint64_t shortened; /* files that got fewer blocks than requested */
+	uint64_t shortened; /* files with fewer blocks than requested */
 	uint64_t written; /* in bytes */
 	uint64_t steps;
 };
 
 #define XW_AGE_ROWS 32
-#define XW_AGE_CONVERGED 1000 /* ages are as distributed when their distance is at most this */
+/* the ages of files count as distributed as requested up to this distance */
+#define XW_AGE_CONVERGED 1000
 
-/* A requested distribution and that of the files; shares in 1/10000. */
+/* A requested distribution, and the one of the files in the image. Shares are in 1/10000. */
 struct xw_age_shares {
-	size_t n; /* rows; 0: the profile has no such distribution */
+	size_t n; /* number of rows; 0: the profile has no such distribution */
 	struct {
 		uint64_t value; /* upper bound */
 		uint32_t asked, achieved;
@@ -77,12 +78,13 @@ struct xw_age_shares {
 
 struct xw_age_outcome {
 	struct xw_age_counts total; /* since the aging began */
-	/* By bytes, by depth, by thousandths of the oldest file's age. */
+	/* Files by size in bytes, by depth, and by age in thousandths of the oldest file's age. */
 	struct xw_age_shares sizes, depths, ages;
 	uint64_t resumed; /* operations of earlier runs */
-	bool missed; /* the run ended without what `until` asks for */
-	uint32_t layout; /* layout score as last measured for `until`, in 1/10000; 0: never */
-	uint64_t longest_free; /* the same, in bytes; UINT64_MAX: never */
+	bool missed; /* no limit of `until` was reached */
+	uint32_t layout; /* layout score last measured for `until`, in 1/10000; 0: never measured */
+	/* longest free run last measured, in bytes; UINT64_MAX: never measured */
+	uint64_t longest_free;
 	uint32_t age_distance; /* sum over `ages` of |asked - achieved|, in 1/10000 */
 	enum xw_age_reason reason;
 	struct xw_space_stats space; /* of the allocations of this run */
@@ -92,7 +94,7 @@ struct xw_age_outcome {
 struct xw_age_opts {
 	uint64_t seed;
 	enum xw_age_profile profile;
-	enum xw_age_allocator allocator; /* not used with `fast` */
+	enum xw_age_allocator allocator; /* ignored with `fast` */
 	const char *dir; /* directory below the root in which files are created; NULL: "age" */
 	uint64_t ops; /* operations of the profile; 0: determined by the profile */
 	uint64_t files; /* pazdera: maximum number of files at a time; 0: unlimited */
@@ -103,16 +105,16 @@ struct xw_age_opts {
 	/* geriatrix: distribution files; NULL: those of the model */
 	const char *ages, *sizes, *depths;
 	const char *model; /* geriatrix: agrawal, douceur or dayal; NULL: agrawal */
-	const char *trace; /* file with operations; git: list of trees */
+	const char *trace; /* trace: file of operations; git: file with a list of trees */
 	struct xw_age_until until;
 	bool resume;
 	bool fast; /* alternate: create bitmaps and maps in bulk, without a history */
 	/* operations per step; 0: 8192, or 512 with XW_AGE_LINUX; fast: files, 0: 16,384 groups */
 	uint64_t step;
 	const char *redo_file, *redo_dir; /* as in xw_edit_opts */
-	enum xw_commit_how how; /* AUTO: as REDO, since a journal is small for a step */
+	enum xw_commit_how how; /* AUTO means REDO: a step rarely fits in a journal */
 	uint64_t offset;
-	int64_t now; /* first time to set; < 0: when the image was made, as its superblock says */
+	int64_t now; /* latest timestamp to set; < 0: s_mkfs_time of the image */
 	unsigned jobs; /* 0: one per processor */
 	const struct xw_commit_watch *watch; /* as in xw_edit_opts */
 	/* Called after each commit; non-zero ends the run. May be NULL. */
@@ -124,38 +126,41 @@ struct xw_age_opts {
 struct xw_age_measure {
 	uint64_t blocks, used, longest_free;
 	uint64_t files, extents; /* regular files with blocks */
-	/* blocks that follow another block of their file; those that do so directly on disk */
+	/*
+	 * blocks that follow another block of their file, and those that are also adjacent on disk
+	 */
 	uint64_t joints, joined;
-	/* The same over all files, in the order of a walk over the tree. */
+	/* The same counts over all files as one sequence, in the order of a directory tree walk. */
 	uint64_t walk_joints, walk_joined;
-	uint64_t free_runs[XW_AGE_ORDERS], free_blocks[XW_AGE_ORDERS]; /* by length of the run */
+	/* indexed by log2 of the run's length */
+	uint64_t free_runs[XW_AGE_ORDERS], free_blocks[XW_AGE_ORDERS];
 	uint64_t buddies[XW_SPACE_ORDERS]; /* free buddies of 2^i blocks */
-	uint64_t files_of[XW_AGE_ORDERS]; /* by number of extents of the file */
+	uint64_t files_of[XW_AGE_ORDERS]; /* indexed by log2 of the file's extent count */
 	uint64_t itrees, indexes; /* directories with an itree, with an htree */
-	uint32_t *group_longest; /* by group; owned */
+	uint32_t *group_longest; /* longest free run of each group; owned */
 	uint64_t groups;
 	uint32_t block_size;
-	bool pending; /* the image has an interrupted change, and is measured as if completed */
+	bool pending; /* an interrupted change was completed in memory before measuring */
 };
 
 /*
- * Age the image at path. XW_ERR_STATE: another aging is under way, or with `resume` none is;
- * XW_ERR_USAGE: options that do not go together;
- * XW_ERR_UNSUPPORTED: bigalloc without `fast`;
- * XW_ERR_MISSED: `until` was not reached, res says what was; and what opening and changing
- * report.
- * After a failure the image is what the last step made it.
+ * Age the image at path. XW_ERR_STATE: an interrupted aging run is pending, or none is and `resume`
+ * is set; XW_ERR_USAGE: options contradict each other; XW_ERR_UNSUPPORTED: bigalloc without `fast`;
+ * XW_ERR_MISSED: no limit of `until` was reached, *res has the values that were; otherwise errors
+ * of opening and changing the image. After a failure the image is in the state of the last
+ * committed step.
  */
 int xw_age_image(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,
 		 struct xw_age_outcome *res);
 
-/* Measure an image, read-only. End with xw_age_measure_free() in any case. */
+/*
+ * Measure an image without changing it. *m must be freed with xw_age_measure_free(), also after a
+ * failure.
+ */
 int xw_age_measure_image(const char *path, const struct xw_age_opts *opts, struct xw_diag *diag,
 			 struct xw_age_measure *m);
 void xw_age_measure_free(struct xw_age_measure *m);
-/*
- * Smith and Seltzer's layout score, and the same over the walk, in 1/10000; without joints: 10000.
- */
+/* Layout score and dynamic layout score (see measure.c) in 1/10000; 10000 without joints. */
 uint32_t xw_age_layout(const struct xw_age_measure *m);
 uint32_t xw_age_walk_layout(const struct xw_age_measure *m);
 const char *xw_age_reason_text(enum xw_age_reason reason);

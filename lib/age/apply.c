@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operations on files. Blocks come in pieces of at most 8 MiB, as Linux's delayed allocation asks
- * for them, each next to the one before if it can.
+ * Operations on files. Blocks are allocated in requests of at most 8 MiB, as in Linux's delayed
+ * allocation, with the end of the previous request as the goal.
  *
- * Room is looked at before an operation begins, since an update that failed half way is lost. What
- * the step has freed can be used again only behind its commit; where that is enough to matter the
- * step ends early.
+ * Free space is checked before an operation starts, since an update that fails half way cannot be
+ * committed. Blocks freed in a step can be reused only after its commit; a step ends early if it
+ * has freed enough to satisfy the request.
  */
 #include "config.h"
 
@@ -19,7 +19,7 @@
 #include "update/inode.h"
 
 #define PIECE (UINT64_C(8) << 20) /* in bytes */
-#define STREAM 16 /* in blocks: files of this size are placed after the last such file */
+#define STREAM 16 /* in blocks: files of this size and more are allocated as a stream */
 #define KEPT 256 /* blocks reserved for directories and maps, or a 32nd of a small image */
 
 /* ---- space ---- */
@@ -29,13 +29,13 @@ static uint64_t kept(const struct xw_age_world *w)
 	return XW_MIN(KEPT, w->u->img->sb.blocks_count / 32);
 }
 
-/* Maximum number of blocks for the map of that many blocks. */
+/* Upper bound of the extent tree or indirect blocks needed to map that many blocks. */
 static uint64_t for_map(const struct xw_age_world *w, uint64_t blocks)
 {
 	return blocks / (w->u->img->block_size / 16) + 4;
 }
 
-/* Data blocks available for an operation that wants this many. */
+/* Data blocks available for an operation that needs `want`. */
 static uint64_t data_room(const struct xw_age_world *w, uint64_t want)
 {
 	const uint64_t most = xw_space_free_blocks(w->u->space);
@@ -46,8 +46,8 @@ static uint64_t data_room(const struct xw_age_world *w, uint64_t want)
 }
 
 /*
- * Can an operation that creates a name, and wants `bytes`, start? 0: no. XW_AGE_COMMIT_FIRST: after
- * a commit. 2: yes.
+ * Is there space to create a name and write `bytes`? 0: no; XW_AGE_COMMIT_FIRST: after a commit; 2:
+ * yes.
  */
 static int room_for(const struct xw_age_world *w, uint64_t bytes)
 {
@@ -55,7 +55,7 @@ static int room_for(const struct xw_age_world *w, uint64_t bytes)
 	const uint64_t want = xw_div_up(bytes, u->img->block_size);
 	const uint64_t pending = u->stats.freed_blocks;
 
-	/* With the kernel's delayed allocation a writeback commits by itself. */
+	/* With delayed allocation, writeback ends the step when it needs a commit. */
 	if (!w->kernel && data_room(w, want) < want &&
 	    pending >= XW_MAX(u->img->sb.blocks_count / 128, 64))
 		return XW_AGE_COMMIT_FIRST;
@@ -103,44 +103,43 @@ int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool
 {
 	struct xw_update *u = w->u;
 	const uint64_t bs = u->img->block_size;
-	struct xw_update_map m = {0};
+	auto_end(xw_update_map_end) struct xw_update_map m = {0};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	uint64_t have = 0, want = xw_div_up(bytes, bs), room;
+	uint64_t have, want = xw_div_up(bytes, bs), room;
 	int rc = xw_update_uninline(u, ino);
 
 	if (!rc)
 		rc = xw_update_get(u, ino, &in, &raw);
 	if (!rc)
 		rc = xw_update_map_read(u, ino, &in, &m);
-	if (!rc && m.e.n)
-		have = m.e.v[m.e.n - 1].lblk + (uint64_t)m.e.v[m.e.n - 1].len;
-	if (!rc && (anew || want < have)) {
-		rc = xw_update_map_punch(u, &m, anew ? 0 : want, UINT32_MAX);
+	if (rc)
+		return rc;
+	have = xw_age_allocated(&m);
+	if (anew || want < have) {
 		have = anew ? 0 : want;
+		rc = xw_update_map_punch(u, &m, (uint32_t)have, UINT32_MAX);
+		if (rc)
+			return rc;
 	}
-	room = rc ? 0 : data_room(w, want - have);
+	room = data_room(w, want - have);
 	if (room < want - have) {
 		w->counts->shortened++;
 		want = have + room;
 		bytes = want * bs;
 	}
-	if (!rc && want > have)
-		rc = add_blocks(w, ino, &m, have, want);
-	if (!rc) {
-		w->counts->written += want > have ? (want - have) * bs : 0;
-		u->large_file |= bytes > INT32_MAX;
-		in.size = bytes;
-		in.mtime = in.ctime = (struct xw_time){.sec = u->now};
-		rc = xw_update_map_write(u, ino, &in, &m);
-	}
-	if (!rc)
-		rc = xw_update_put(u, ino, &in, steal(raw));
-	xw_update_map_end(&m);
-	return rc;
+	rc = add_blocks(w, ino, &m, have, want);
+	if (rc)
+		return rc;
+	w->counts->written += (want - have) * bs;
+	u->large_file |= bytes > INT32_MAX;
+	in.size = bytes;
+	in.mtime = in.ctime = (struct xw_time){.sec = u->now};
+	rc = xw_update_map_write(u, ino, &in, &m);
+	return rc ? rc : xw_update_put(u, ino, &in, steal(raw));
 }
 
-/* The same with either allocator. */
+/* Resize a file with the allocator of the run. */
 static int resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool anew)
 {
 	const uint64_t bs = w->u->img->block_size, want = xw_div_up(bytes, bs);
@@ -159,7 +158,7 @@ static int resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool anew)
 	}
 	w->kernel->reserved = XW_AGE_DIRS;
 	if (xw_age_linux_is_tight(w->kernel, want)) {
-		/* what is written back may leave no blocks for them */
+		/* Write the directories first: writeback may use all blocks. */
 		rc = xw_age_world_end(w);
 		if (rc)
 			return rc;
@@ -178,16 +177,23 @@ static int create(struct xw_age_world *w, const struct xw_age_op *op)
 	int rc;
 
 	if (op->bytes / w->u->img->block_size >= UINT32_MAX)
-		return 1; /* exceeds the maximum file size */
+		return 1; /* larger than the maximum file size */
 	rc = xw_age_world_find(w, op->path, true, &p);
 	if (!rc && p.ino)
 		return 1;
 	if (!rc)
 		rc = xw_age_world_make_file(w, &p);
-	if (!rc && op->bytes)
-		rc = resize(w, p.ino, op->bytes, false);
-	w->counts->created += !rc;
-	return rc;
+	return rc || !op->bytes ? rc : resize(w, p.ino, op->bytes, false);
+}
+
+/* Find an existing directory or an existing inode of another type. 1: there is none. */
+static int find_existing(struct xw_age_world *w, const char *path, bool dir, struct xw_age_place *p)
+{
+	const int rc = xw_age_world_find(w, path, false, p);
+
+	if (rc)
+		return rc;
+	return !p->ino || xw_age_is_dir(w, p->ino) != dir;
 }
 
 static int change(struct xw_age_world *w, const struct xw_age_op *op)
@@ -202,21 +208,20 @@ static int change(struct xw_age_world *w, const struct xw_age_op *op)
 		return 1;
 	if (!rc)
 		rc = xw_update_get(w->u, p.ino, &in, &raw);
-	if (!rc && (in.mode & XW_S_IFMT) != XW_S_IFREG)
+	if (rc)
+		return rc;
+	if ((in.mode & XW_S_IFMT) != XW_S_IFREG)
 		return 1;
-	if (!rc && op->what == XW_AGE_APPEND)
+	if (op->what == XW_AGE_APPEND)
 		bytes = in.size + XW_MIN(op->bytes, UINT64_MAX / 2 - in.size);
 	if (bytes / w->u->img->block_size >= UINT32_MAX)
 		return 1;
-	if (!rc && op->what == XW_AGE_TRUNCATE && bytes > in.size)
-		return 1; /* a hole would not affect what is measured */
-	if (!rc)
-		rc = resize(w, p.ino, bytes, op->what == XW_AGE_OVERWRITE);
-	w->counts->changed += !rc;
-	return rc;
+	if (op->what == XW_AGE_TRUNCATE && bytes > in.size)
+		return 1; /* it would only add a hole */
+	return resize(w, p.ino, bytes, op->what == XW_AGE_OVERWRITE);
 }
 
-/* A name of the inode was removed. */
+/* Decrement the link count; the last link frees the inode. */
 static int lose_link(struct xw_age_world *w, xw_ino ino)
 {
 	auto_free uint8_t *raw = NULL;
@@ -235,16 +240,11 @@ static int lose_link(struct xw_age_world *w, xw_ino ino)
 static int delete (struct xw_age_world *w, const struct xw_age_op *op)
 {
 	struct xw_age_place p;
-	int rc = xw_age_world_find(w, op->path, false, &p);
+	int rc = find_existing(w, op->path, false, &p);
 
-	if (!rc && (!p.ino || xw_age_is_dir(w, p.ino)))
-		return 1;
 	if (!rc)
 		rc = xw_age_world_unlink(w, &p);
-	if (!rc)
-		rc = lose_link(w, p.ino);
-	w->counts->removed += !rc;
-	return rc;
+	return rc ? rc : lose_link(w, p.ino);
 }
 
 static int rename_file(struct xw_age_world *w, const struct xw_age_op *op)
@@ -257,8 +257,8 @@ static int rename_file(struct xw_age_world *w, const struct xw_age_op *op)
 	if (!rc && to.ino && xw_age_is_dir(w, to.ino))
 		return 1;
 	if (!rc)
-		rc = xw_age_world_find(w, op->path, false, &from);
-	if (!rc && (!from.ino || from.ino == to.ino || xw_age_is_dir(w, from.ino)))
+		rc = find_existing(w, op->path, false, &from);
+	if (!rc && from.ino == to.ino)
 		return 1;
 	if (!rc)
 		rc = xw_update_get(w->u, from.ino, &in, &raw);
@@ -266,17 +266,18 @@ static int rename_file(struct xw_age_world *w, const struct xw_age_op *op)
 		rc = xw_age_world_unlink(w, &from);
 	if (!rc)
 		rc = xw_age_world_find(w, op->to, true, &to);
-	if (!rc && to.ino) {
+	if (rc)
+		return rc;
+	if (to.ino) {
 		rc = xw_age_world_unlink(w, &to);
 		if (!rc)
 			rc = lose_link(w, to.ino);
 		if (!rc && w->kernel)
 			rc = xw_age_linux_write(w->kernel, from.ino, false);
+		if (rc)
+			return rc;
 	}
-	if (!rc)
-		rc = xw_age_world_link(w, &to, from.ino, (uint8_t)xw_ftype_of_mode(in.mode));
-	w->counts->changed += !rc;
-	return rc;
+	return xw_age_world_link(w, &to, from.ino, (uint8_t)xw_ftype_of_mode(in.mode));
 }
 
 static int make_dir(struct xw_age_world *w, const struct xw_age_op *op)
@@ -284,25 +285,17 @@ static int make_dir(struct xw_age_world *w, const struct xw_age_op *op)
 	struct xw_age_place p;
 	int rc = xw_age_world_find(w, op->path, true, &p);
 
-	if (!rc && p.ino)
-		return 1;
-	if (!rc)
-		rc = xw_age_world_make_dir(w, &p);
-	w->counts->created += !rc;
-	return rc;
+	if (rc)
+		return rc;
+	return p.ino ? 1 : xw_age_world_make_dir(w, &p);
 }
 
 static int remove_dir(struct xw_age_world *w, const struct xw_age_op *op)
 {
 	struct xw_age_place p;
-	int rc = xw_age_world_find(w, op->path, false, &p);
+	const int rc = find_existing(w, op->path, true, &p);
 
-	if (!rc && (!p.ino || !xw_age_is_dir(w, p.ino)))
-		return 1;
-	if (!rc)
-		rc = xw_age_world_remove_dir(w, &p);
-	w->counts->removed += !rc;
-	return rc;
+	return rc ? rc : xw_age_world_remove_dir(w, &p);
 }
 
 static int set_xattr(struct xw_age_world *w, const struct xw_age_op *op)
@@ -310,17 +303,12 @@ static int set_xattr(struct xw_age_world *w, const struct xw_age_op *op)
 	const struct xw_update_xattr x = {
 		.name = op->to, .value = op->value, .len = strlen(op->value)};
 	struct xw_age_place p;
-	int rc = xw_age_world_find(w, op->path, false, &p);
+	const int rc = find_existing(w, op->path, false, &p);
 
-	if (!rc && (!p.ino || xw_age_is_dir(w, p.ino)))
-		return 1;
-	if (!rc)
-		rc = xw_update_set_xattr(w->u, p.ino, &x);
-	w->counts->changed += !rc;
-	return rc;
+	return rc ? rc : xw_update_set_xattr(w->u, p.ino, &x);
 }
 
-/* Bytes for which there should be space before it starts; none is needed to free blocks. */
+/* Does the operation need free space, and for how many bytes of data? */
 static bool needs_room(const struct xw_age_op *op, uint64_t *bytes)
 {
 	*bytes = 0;
@@ -341,12 +329,20 @@ static bool needs_room(const struct xw_age_op *op, uint64_t *bytes)
 
 int xw_age_world_apply(struct xw_age_world *w, const struct xw_age_op *op)
 {
-	static int (*const functions[])(struct xw_age_world *, const struct xw_age_op *) = {
-		[XW_AGE_CREATE] = create,      [XW_AGE_APPEND] = change,
-		[XW_AGE_TRUNCATE] = change,    [XW_AGE_OVERWRITE] = change,
-		[XW_AGE_DELETE] = delete,      [XW_AGE_RENAME] = rename_file,
-		[XW_AGE_MKDIR] = make_dir,     [XW_AGE_RMDIR] = remove_dir,
-		[XW_AGE_SETXATTR] = set_xattr,
+	struct xw_age_counts *const c = w->counts;
+	const struct {
+		int (*apply)(struct xw_age_world *w, const struct xw_age_op *op);
+		uint64_t *count;
+	} kinds[] = {
+		[XW_AGE_CREATE] = {create, &c->created},
+		[XW_AGE_APPEND] = {change, &c->changed},
+		[XW_AGE_TRUNCATE] = {change, &c->changed},
+		[XW_AGE_OVERWRITE] = {change, &c->changed},
+		[XW_AGE_DELETE] = {delete, &c->removed},
+		[XW_AGE_RENAME] = {rename_file, &c->changed},
+		[XW_AGE_MKDIR] = {make_dir, &c->created},
+		[XW_AGE_RMDIR] = {remove_dir, &c->removed},
+		[XW_AGE_SETXATTR] = {set_xattr, &c->changed},
 	};
 	uint64_t bytes;
 	int room = needs_room(op, &bytes) ? room_for(w, bytes) : 2;
@@ -355,10 +351,11 @@ int xw_age_world_apply(struct xw_age_world *w, const struct xw_age_op *op)
 	if (room == XW_AGE_COMMIT_FIRST)
 		return room;
 	if (room)
-		rc = functions[op->what](w, op);
+		rc = kinds[op->what].apply(w, op);
 	if (rc < 0)
 		return rc;
-	w->counts->skipped += rc;
-	w->counts->ops++;
+	*kinds[op->what].count += !rc;
+	c->skipped += rc;
+	c->ops++;
 	return 0;
 }

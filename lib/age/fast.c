@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * alternate in bulk, for images that are too large for a history: blocks are claimed where the
- * pattern wants them in use, and given to files, each of which has those of a few groups. The
- * pattern runs over the whole filesystem, so that runs do not end with groups; what was in use
- * before stays.
+ * The profile alternate without a history of operations, for images of many TiB: the used runs of
+ * the pattern are claimed directly, and mapped by files of a few groups each. The pattern covers
+ * the whole filesystem, so runs may cross group boundaries. Blocks in use keep their contents.
  *
- * Maps and directories are allocated as always, from what the pattern leaves free.
+ * Extent tree blocks and directories come from the free runs of the pattern.
  *
- * Invariant: operation n of the run is file n, which has blocks of groups n * per .. n * per + per.
- * So the state file says where the next step begins.
+ * Invariant: operation n of the run creates file n, which maps blocks of groups n * per to n * per
+ * + per - 1. So the operation count in the state file is the position of the next step.
  */
 #include "config.h"
 
@@ -19,7 +18,7 @@
 #include "age/world_internal.h"
 #include "base/auto.h"
 
-/* groups whose bitmaps, 64 MiB with blocks of 4 KiB, are held until the commit */
+/* bitmaps of so many groups (64 MiB with 4 KiB blocks) are held in memory until the commit */
 #define STEP_GROUPS 16384
 #define FILE_EXTENTS 1344 /* just below the capacity of four blocks of an extent tree */
 #define FILES_PER_DIR 1000
@@ -68,7 +67,7 @@ static int claim(struct xw_update *u, struct xw_update_map *m, uint64_t *lblk, x
 	return rc;
 }
 
-/* All used runs of the pattern in blocks [from, to). */
+/* Claim the used runs of the pattern in blocks [from, to). */
 static int claim_pattern(struct xw_update *u, const struct pattern *p, xw_blk from, xw_blk to,
 			 struct xw_update_map *m)
 {
@@ -97,7 +96,7 @@ static int write_file(struct xw_age_world *w, xw_ino ino, struct xw_update_map *
 	return rc ? rc : xw_update_put(w->u, ino, &in, steal(raw));
 }
 
-/* Create file n, with groups first .. end - 1. */
+/* Create file n from blocks of groups first to end - 1. */
 static int make_file(struct xw_age_world *w, const struct pattern *p, uint64_t n, uint64_t first,
 		     uint64_t end)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Aging by distributions, after Kadekodi, Nagarajan and Ganger (Geriatrix, 2018): files are created
- * until the image is as full as wanted, then created and deleted around that. Sizes and depths of
- * new files are drawn from their distributions. A file's age, relative to the time since the first
- * one, is steered by deletions: one file of the age class that has the most files too many.
+ * up to the requested utilization, which is then maintained by creations and deletions. Sizes and
+ * depths of new files are drawn from distributions. The ages of files, relative to the oldest, are
+ * controlled by deletions: the victim is a random file of the age class with the largest surplus.
  *
- * The model counts blocks by itself, so that its operations do not depend on what became of them.
+ * The model counts blocks itself, so the stream of operations is independent of their results.
  */
 #include "config.h"
 
@@ -17,32 +17,32 @@
 
 #include "age/run_internal.h"
 #include "age/tables.h"
+#include "base/search.h"
 
 #define PATH_ROOM 1024
 #define DEFAULT_UTIL 8000
 /*
- * If no other condition ends the run: when the ages of files are as close to their distribution as
- * XW_AGE_CONVERGED, after so much was written at least, and in any case at most; in times of the
- * image's size.
+ * Without --ops and --until a run ends when the age distribution has converged (XW_AGE_CONVERGED),
+ * after the image was overwritten at least OVERWRITES_MIN and at most OVERWRITES_MAX times.
  */
 #define OVERWRITES_MIN 2
 #define OVERWRITES_MAX 60
-#define LOOK 1024 /* operations between two looks at the ages */
+#define LOOK 1024 /* operations between two checks of the age distribution */
 
-/* A file, at its position in order of birth. */
+/* A file; the array is sorted by time of creation. */
 struct file {
 	uint64_t id; /* number of files created before it */
 	uint32_t blocks;
 	uint16_t depth, size; /* row numbers */
 	bool live;
-	uint32_t dir; /* index among the directories at its depth */
+	uint32_t dir; /* number of its directory at that depth */
 };
 
 struct geriatrix {
 	struct xw_age_tables t;
 	struct xw_age_rng rng;
 	struct xw_diag *diag;
-	XW_VEC(struct file) files; /* in order of birth */
+	XW_VEC(struct file) files; /* sorted by id */
 	uint32_t *sums; /* Fenwick tree over files: number of live ones */
 	size_t n_sums; /* power of two; capacity for files */
 	uint64_t live, created;
@@ -72,7 +72,7 @@ static void count(struct geriatrix *g, size_t at, int delta)
 		g->sums[i] += (uint32_t)delta;
 }
 
-/* Number of live files below position n. */
+/* Number of live files before position n. */
 static uint64_t live_below(const struct geriatrix *g, size_t n)
 {
 	uint64_t sum = 0;
@@ -82,7 +82,7 @@ static uint64_t live_below(const struct geriatrix *g, size_t n)
 	return sum;
 }
 
-/* Position of the k-th live file, starting at 0. */
+/* Position of the k-th live file; k starts at 0. */
 static size_t nth_live(const struct geriatrix *g, uint64_t k)
 {
 	size_t at = 0;
@@ -96,7 +96,7 @@ static size_t nth_live(const struct geriatrix *g, uint64_t k)
 	return at;
 }
 
-/* Remove dead files from the list, and make room for more. */
+/* Remove deleted files from the array, and reallocate the Fenwick tree if necessary. */
 static int compact(struct geriatrix *g)
 {
 	size_t n = 0, room = 1024;
@@ -124,22 +124,15 @@ static int compact(struct geriatrix *g)
 /* First position born at or after `birth`. */
 static size_t born_from(const struct geriatrix *g, uint64_t birth)
 {
-	size_t low = 0, high = g->files.n;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (g->files.v[mid].id < birth)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return XW_LOWER_BOUND(i, g->files.n, g->files.v[i].id >= birth);
 }
 
 /* ---- operations ---- */
 
-/* The path of a file: one of the directories of each depth, distributed evenly over parents. */
+/*
+ * Print the path of a file. The directories of each depth are distributed evenly over their
+ * parents.
+ */
 static void print_path(struct geriatrix *g, const struct file *f)
 {
 	const struct xw_age_table *t = &g->t.depths;
@@ -186,7 +179,7 @@ static int create(struct geriatrix *g, struct xw_age_op *op)
 	return 1;
 }
 
-/* Live files older than those of age class i; end: older than those of the previous class. */
+/* Number of live files older than age class i; end: the number older than class i - 1. */
 static uint64_t older_than(const struct geriatrix *g, size_t i, uint64_t end)
 {
 	const struct xw_age_table *t = &g->t.ages;
@@ -197,7 +190,7 @@ static uint64_t older_than(const struct geriatrix *g, size_t i, uint64_t end)
 }
 
 /*
- * Live files 0 .. *from - 1 are older than the class with the largest surplus, which has *n files.
+ * Find the age class with the largest surplus: the *n live files that follow the *from oldest ones.
  */
 static void pick_class(const struct geriatrix *g, uint64_t *from, uint64_t *n)
 {
@@ -328,24 +321,25 @@ int xw_age_geriatrix(const struct xw_age_opts *o, const struct xw_age_base *base
 	const uint64_t want = xw_age_share(base->blocks, o->util ? o->util : DEFAULT_UTIL);
 	const uint64_t before = base->blocks - base->free;
 	struct geriatrix *g = calloc(1, sizeof(*g));
-	int rc = g ? xw_age_tables_load(o, diag, &g->t) : xw_fail_nomem(diag, "files");
+	int rc;
 
-	*src = (struct xw_age_source){g, geriatrix_next, geriatrix_shares, geriatrix_close};
-	if (!rc && want <= before + base->blocks / 100)
-		rc = xw_fail(diag, XW_ERR_USAGE, "--util: the image is already that full");
-	if (!rc)
-		rc = compact(g);
-	if (rc) {
-		if (g)
-			geriatrix_close(g);
-		*src = (struct xw_age_source){0};
-		return rc;
-	}
+	if (!g)
+		return xw_fail_nomem(diag, "files");
 	g->rng.state = o->seed;
 	g->diag = diag;
 	g->ops = o->ops;
 	g->block_size = base->block_size;
 	g->target = want - before;
+	rc = xw_age_tables_load(o, diag, &g->t);
+	if (!rc && want <= before + base->blocks / 100)
+		rc = xw_fail(diag, XW_ERR_USAGE, "--util: the image is already that full");
+	if (!rc)
+		rc = compact(g);
+	if (rc) {
+		geriatrix_close(g);
+		return rc;
+	}
+	*src = (struct xw_age_source){g, geriatrix_next, geriatrix_shares, geriatrix_close};
 	if (!o->ops && !xw_age_until_any(&o->until)) {
 		g->write_min = OVERWRITES_MIN * base->blocks;
 		g->write_max = OVERWRITES_MAX * base->blocks;

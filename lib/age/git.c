@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Checkouts one after the other, as a repository's history makes them: what the next tree lacks is
- * deleted, what it adds is created, and files that differ are replaced by new ones.
+ * Replays the checkouts of a repository's history: from one tree to the next, removed files are
+ * deleted, new ones created, and changed ones deleted and created again.
  *
- * The list names a tree a line: a directory or an uncompressed tar archive, whose regular files are
- * read to tell which differ, or a file with the output of "git ls-tree -r -l COMMIT", which needs
- * no checkout.
+ * Each line of the list names a tree: a directory or an uncompressed tar archive, whose regular
+ * files are hashed to detect changes, or a file with the output of "git ls-tree -r -l COMMIT".
  */
 #include "config.h"
 
@@ -141,7 +140,7 @@ static int walk_fd(struct git *g, int fd, const char *prefix, unsigned depth)
 
 /* ---- listings ---- */
 
-/* "MODE TYPE HASH SIZE\tPATH"; only blobs, without symbolic links. */
+/* Parse "MODE TYPE HASH SIZE\tPATH". Only regular files are added. */
 static int parse_row(struct git *g, const char *name, uint64_t no, char *line)
 {
 	char mode[16], type[16], hash[80];
@@ -191,7 +190,7 @@ static int add_member(void *arg, const char *path, uint64_t size, uint64_t hash)
 	return add(g, path, size, hash);
 }
 
-/* Archives name a member twice where the later one replaces the earlier one. */
+/* If an archive has several members of one name, the last one wins. */
 static void drop_doubles(struct tree *t)
 {
 	size_t n = 0;
@@ -236,7 +235,7 @@ static int by_path_and_no(const void *x, const void *y)
 	return c ? c : (a->no > b->no) - (a->no < b->no);
 }
 
-/* Load the next tree of the list into g->new, after moving it to g->old. 0: end of the list. */
+/* Move g->new to g->old, and load the next tree of the list. 0: end of the list. */
 static int next_tree(struct git *g)
 {
 	struct stat st;
@@ -251,8 +250,8 @@ static int next_tree(struct git *g)
 		g->line[strcspn(g->line, "\n")] = 0;
 	} while (!*g->line || *g->line == '#');
 	free_tree(&g->old);
-	memcpy(&g->old, &g->new, sizeof(g->old));
-	memset(&g->new, 0, sizeof(g->new));
+	g->old = g->new;
+	g->new = (struct tree){0};
 	fd = open(g->line, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st)) {
 		rc = xw_fail_errno(g->diag, XW_ERR_NOTFOUND, errno, "%s", g->line);
@@ -272,8 +271,8 @@ static int next_tree(struct git *g)
 }
 
 /*
- * The first entry of `a` from *at on that `b` lacks or has differently; *at is moved after it.
- * NULL: none.
+ * The next entry of `a` from *at on that is missing from `b` or differs there, or NULL. *at is
+ * advanced past it.
  */
 static const struct entry *differs(const struct tree *a, const struct tree *b, size_t *at)
 {
@@ -319,15 +318,15 @@ static int git_next(void *state, struct xw_age_op *op)
 int xw_age_git(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_source *src)
 {
 	struct git *g = calloc(1, sizeof(*g));
+	int rc;
 
 	if (!g)
 		return xw_fail_nomem(diag, "tree");
 	*g = (struct git){.name = o->trace, .diag = diag, .ops = o->ops, .phase = GIT_NEXT};
-	g->list = fopen(o->trace, "re");
-	if (!g->list) {
+	rc = xw_age_fopen(o->trace, diag, &g->list);
+	if (rc) {
 		free(g);
-		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
-				     "%s", o->trace);
+		return rc;
 	}
 	*src = (struct xw_age_source){g, git_next, NULL, git_close};
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Trees of the profile git that come from archives. */
+/* Trees of the profile git stored as tar archives. */
 #ifndef XW_AGE_GIT_H
 #define XW_AGE_GIT_H
 
@@ -10,7 +10,10 @@ typedef int xw_age_tar_fn(void *arg, const char *path, uint64_t size, uint64_t h
 
 /* Is this the first block (512 bytes) of a tar archive? */
 bool xw_age_is_tar(const void *head);
-/* Call fn for each regular file; non-zero ends it. XW_ERR_INPUT, XW_ERR_IO. */
+/*
+ * Call fn for each regular file; a non-zero result ends the call and is returned. XW_ERR_INPUT,
+ * XW_ERR_IO.
+ */
 int xw_age_read_tar(int fd, const char *name, xw_age_tar_fn *fn, void *arg, struct xw_diag *diag);
 
 #endif

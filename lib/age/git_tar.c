@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The regular files of an uncompressed tar archive (ustar, GNU and pax long names and sizes), with
- * a hash of their contents. Other members are skipped; sparse files have the size of what is
- * stored.
+ * Reads the regular files of an uncompressed tar archive (ustar, GNU and pax long names and sizes)
+ * and hashes their contents. Other members are skipped; a sparse file has the size of its stored
+ * data.
  */
 #include "config.h"
 
@@ -15,10 +15,11 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "base/hash.h"
 
 #define BLOCK 512
-#define LONG_MAX_LEN (1 << 20) /* of extended headers, which hold names */
+#define LONG_MAX_LEN (1 << 20) /* maximum size of an extended header */
 
 struct tar {
 	int fd;
@@ -35,7 +36,7 @@ static int damaged(const struct tar *t, const char *why)
 	return xw_fail(t->diag, XW_ERR_INPUT, "%s: %s", t->name, why);
 }
 
-/* 1: read; 0: nothing is left. */
+/* 1: len bytes were read; 0: end of the file. */
 static int read_all(const struct tar *t, void *buf, size_t len)
 {
 	size_t done = 0;
@@ -52,7 +53,7 @@ static int read_all(const struct tar *t, void *buf, size_t len)
 	return 1;
 }
 
-/* Octal, or base 256 with the top bit set. */
+/* A numeric field: octal, or base 256 if the top bit is set. */
 static bool number(const uint8_t *p, size_t len, uint64_t *out)
 {
 	*out = 0;
@@ -74,17 +75,12 @@ static bool number(const uint8_t *p, size_t len, uint64_t *out)
 	return true;
 }
 
-static bool is_zero(const uint8_t *p)
-{
-	return !p[0] && !memcmp(p, p + 1, BLOCK - 1);
-}
-
 bool xw_age_is_tar(const void *head)
 {
 	return !memcmp((const char *)head + 257, "ustar", 5);
 }
 
-/* Records "LENGTH KEY=VALUE\n" of a pax header: path and size. */
+/* Parse the records "LENGTH KEY=VALUE\n" of a pax header; only path and size are used. */
 static int pax(struct tar *t, char *p, size_t len)
 {
 	while (len) {
@@ -111,7 +107,7 @@ static int pax(struct tar *t, char *p, size_t len)
 	return 0;
 }
 
-/* An extended header, whose contents apply to the next member. */
+/* Read an extended header, which applies to the next member. */
 static int extended(struct tar *t, uint64_t size, char type)
 {
 	const size_t whole = (size_t)xw_round_up(size, BLOCK);
@@ -153,7 +149,7 @@ static int contents(struct tar *t, uint64_t size, uint64_t *hash)
 	return 0;
 }
 
-/* Without leading "./"; the caller checks the rest. */
+/* The member's path without a leading "./"; not validated. */
 static const char *path_of(struct tar *t, char name[BLOCK])
 {
 	const char *p = t->path;
@@ -195,16 +191,20 @@ static int member(struct tar *t, xw_age_tar_fn *fn, void *arg)
 	return rc;
 }
 
+static void free_path(struct tar *t)
+{
+	free(t->path);
+}
+
 int xw_age_read_tar(int fd, const char *name, xw_age_tar_fn *fn, void *arg, struct xw_diag *diag)
 {
-	struct tar t = {.fd = fd, .name = name, .diag = diag};
+	auto_end(free_path) struct tar t = {.fd = fd, .name = name, .diag = diag};
 	int rc;
 
-	while ((rc = read_all(&t, t.head, BLOCK)) > 0 && !is_zero(t.head)) {
+	while ((rc = read_all(&t, t.head, BLOCK)) > 0 && !xw_all_zero(t.head, BLOCK)) {
 		rc = member(&t, fn, arg);
 		if (rc)
-			break;
+			return rc;
 	}
-	free(t.path);
-	return rc > 0 ? 0 : rc;
+	return XW_MIN(rc, 0);
 }

@@ -13,7 +13,7 @@
 #include "update/map.h"
 
 #define QUOTA_MORE 4 /* in blocks */
-#define PLENTY 256 /* free blocks, of which maps get theirs even if a writer's run is kept */
+#define PLENTY 256 /* above this many free blocks the writer keeps its preallocation */
 
 /* ---- files whose blocks are not allocated yet ---- */
 
@@ -22,28 +22,11 @@ struct slot {
 	size_t at; /* 1 + position in `dirty`; 0: none */
 };
 
-static bool slot_used(const void *slot)
-{
-	return ((const struct slot *)slot)->ino != 0;
-}
-
-static bool slot_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct slot *)slot)->ino == *(const xw_ino *)key;
-}
-
-static uint64_t slot_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct slot *)slot)->ino);
-}
-
-static const struct xw_table_kind slots = {sizeof(struct slot), slot_used, slot_same, slot_hash};
+static const struct xw_table_kind slots = XW_TABLE_BY_U32(struct slot);
 
 static struct slot *find(const struct xw_age_linux *l, xw_ino ino)
 {
-	return l->at.size ? xw_table_slot(&l->at, &slots, NULL, xw_table_number(ino), &ino) : NULL;
+	return xw_table_get(&l->at, &slots, NULL, xw_table_number(ino), &ino);
 }
 
 static int remember(struct xw_age_linux *l, xw_ino ino)
@@ -52,7 +35,7 @@ static int remember(struct xw_age_linux *l, xw_ino ino)
 
 	if (xw_table_room(&l->at, &slots, NULL) || xw_vec_reserve(&l->dirty, l->dirty.n + 1))
 		return xw_fail_nomem(l->u->diag, "delayed allocation");
-	s = find(l, ino);
+	s = xw_table_slot(&l->at, &slots, NULL, xw_table_number(ino), &ino);
 	if (!s->ino)
 		l->at.n++;
 	s->ino = ino;
@@ -67,14 +50,14 @@ static bool is_dirty(const struct xw_age_linux *l, xw_ino ino)
 {
 	const struct slot *s = find(l, ino);
 
-	return s && s->ino && s->at;
+	return s && s->at;
 }
 
 static void clean(struct xw_age_linux *l, xw_ino ino)
 {
 	struct slot *s = find(l, ino);
 
-	if (!s || !s->ino || !s->at)
+	if (!s || !s->at)
 		return;
 	l->dirty.v[s->at - 1] = 0;
 	s->at = 0;
@@ -82,24 +65,24 @@ static void clean(struct xw_age_linux *l, xw_ino ino)
 
 /* ---- a step ---- */
 
-/* Quota files are written anew at the end of a step; with an owner they may get longer. */
+/* Quota files are rewritten at the end of a step, and may grow. */
 static int size_of_quota(struct xw_age_linux *l)
 {
 	const struct xw_super *sb = &l->u->img->sb;
 	const xw_ino files[] = {sb->usr_quota_inum, sb->grp_quota_inum, sb->prj_quota_inum};
-	int rc = 0;
 
 	l->quota = 0;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(files) && l->u->quota_types && !rc; i++) {
+	for (size_t i = 0; i < XW_ARRAY_SIZE(files) && l->u->quota_types; i++) {
 		auto_free uint8_t *raw = NULL;
 		struct xw_inode in;
+		int rc = files[i] ? xw_update_get(l->u, files[i], &in, &raw) : 0;
 
-		if (!files[i])
-			continue;
-		rc = xw_update_get(l->u, files[i], &in, &raw);
-		l->quota += rc ? 0 : xw_div_up(in.size, l->u->img->block_size) + QUOTA_MORE;
+		if (rc)
+			return rc;
+		if (files[i])
+			l->quota += xw_div_up(in.size, l->u->img->block_size) + QUOTA_MORE;
 	}
-	return rc;
+	return 0;
 }
 
 int xw_age_linux_begin(struct xw_age_linux *l, uint64_t step)
@@ -162,10 +145,15 @@ uint64_t xw_age_linux_room(struct xw_age_linux *l, uint64_t want)
 	return will_be_free(l);
 }
 
+static void end_writing(struct xw_age_writing *f)
+{
+	xw_update_map_end(&f->m);
+}
+
 int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 {
 	struct xw_update *u = l->u;
-	struct xw_age_writing f = {.ino = ino, .open = open};
+	auto_end(end_writing) struct xw_age_writing f = {.ino = ino, .open = open};
 	auto_free uint8_t *raw = NULL;
 	bool keep;
 	int rc;
@@ -177,39 +165,38 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 	rc = xw_update_get(u, ino, &f.in, &raw);
 	if (!rc)
 		rc = xw_update_map_read(u, ino, &f.in, &f.m);
-	if (!rc && f.m.e.n)
-		f.from = f.m.e.v[f.m.e.n - 1].lblk + (uint64_t)f.m.e.v[f.m.e.n - 1].len;
-	f.pos = f.from;
+	if (rc)
+		return rc;
+	f.from = f.pos = xw_age_allocated(&f.m);
 	f.end = xw_div_up(f.in.size, u->img->block_size);
-	if (!rc)
-		rc = xw_age_linux_allocate(l, &f);
-	if (rc == XW_ERR_NOSPC) { /* and no commit would help */
+	rc = xw_age_linux_allocate(l, &f);
+	if (rc == XW_ERR_NOSPC) { /* a commit would free nothing */
 		l->delayed -= XW_MIN(l->delayed, f.end - f.pos);
 		f.end = f.pos;
 		f.in.size = f.end * u->img->block_size;
 		l->shortened++;
-		rc = 0;
+	} else if (rc) {
+		return rc;
 	}
 	l->delayed -= XW_MIN(l->delayed, f.pos - f.from);
 	if (f.pos >= f.end)
 		clean(l, ino);
 	else
 		l->full = true;
-	/* the map needs blocks, too */
+	/* leave blocks for the file's extent tree or indirect blocks */
 	keep = ino == l->writer && xw_space_free_blocks(u->space) > PLENTY;
 	if (ino == l->writer)
 		l->rest = keep ? f.rest : (struct xw_run){0};
-	if (!rc && !keep && f.rest.len)
-		rc = xw_space_release(u->space, f.rest.start, f.rest.len);
-	/* a map is written to new blocks: runs may have taken all, and those for f none */
+	rc = keep || !f.rest.len ? 0 : xw_space_release(u->space, f.rest.start, f.rest.len);
+	/*
+	 * extent tree blocks are allocated anew: release the preallocations if they have used all
+	 * blocks
+	 */
 	if (!rc && xw_space_free_blocks(u->space) < xw_age_linux_map_blocks(l, &f))
 		rc = xw_age_linux_drop_pools(l);
 	if (!rc && f.pos > f.from)
 		rc = xw_update_map_write(u, ino, &f.in, &f.m);
-	if (!rc)
-		rc = xw_update_put(u, ino, &f.in, steal(raw));
-	xw_update_map_end(&f.m);
-	return rc;
+	return rc ? rc : xw_update_put(u, ino, &f.in, steal(raw));
 }
 
 static int compare(const void *a, const void *b)
@@ -219,7 +206,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Only dirty files remain in the list, sorted. */
+/* Sort the dirty list and remove unused entries. */
 static void sort(struct xw_age_linux *l)
 {
 	size_t n = 0;
@@ -251,19 +238,13 @@ int xw_age_linux_sync(struct xw_age_linux *l)
 
 /* ---- sizes ---- */
 
-/* Blocks that the file has, and, while it is dirty, that it will have. */
-static uint64_t allocated(const struct xw_update_map *m)
-{
-	return m->e.n ? m->e.v[m->e.n - 1].lblk + (uint64_t)m->e.v[m->e.n - 1].len : 0;
-}
-
-/* *written: bytes that became dirty. *old: size before. */
+/* *written: bytes that became dirty. *old: the previous size. */
 static int set_size(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool anew, uint64_t *old,
 		    uint64_t *written)
 {
 	struct xw_update *u = l->u;
 	const uint64_t bs = u->img->block_size, want = xw_div_up(bytes, bs);
-	struct xw_update_map m = {0};
+	auto_end(xw_update_map_end) struct xw_update_map m = {0};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	uint64_t have, will;
@@ -275,8 +256,8 @@ static int set_size(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool ane
 	if (!rc)
 		rc = xw_update_map_read(u, ino, &in, &m);
 	if (rc)
-		goto out;
-	have = allocated(&m);
+		return rc;
+	have = xw_age_allocated(&m);
 	*old = in.size;
 	will = is_dirty(l, ino) ? xw_div_up(in.size, bs) : have;
 	l->delayed -= XW_MIN(l->delayed, will - XW_MIN(have, will));
@@ -294,16 +275,15 @@ static int set_size(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool ane
 		rc = xw_update_map_write(u, ino, &in, &m);
 	if (!rc)
 		rc = xw_update_put(u, ino, &in, steal(raw));
-	if (!rc && want > have) {
-		l->delayed += want - have;
-		*written = want > will ? (want - will) * bs : 0;
-		rc = remember(l, ino);
-	} else if (!rc) {
+	if (rc)
+		return rc;
+	if (want <= have) {
 		clean(l, ino);
+		return 0;
 	}
-out:
-	xw_update_map_end(&m);
-	return rc;
+	l->delayed += want - have;
+	*written = want > will ? (want - will) * bs : 0;
+	return remember(l, ino);
 }
 
 bool xw_age_linux_is_tight(const struct xw_age_linux *l, uint64_t want)
@@ -313,23 +293,24 @@ bool xw_age_linux_is_tight(const struct xw_age_linux *l, uint64_t want)
 	return !l->full && l->delayed + want > free / 2;
 }
 
-/* Write the file in pieces, from `at` on; others, and what it has by then, are written back. */
+/* Extend a file from `at` in pieces, with writeback of all dirty files whenever space is tight. */
 static int grow_slowly(struct xw_age_linux *l, xw_ino ino, uint64_t at, uint64_t bytes,
 		       uint64_t *written)
 {
-	int rc = 0;
-
-	while (at < bytes && !rc) {
+	while (at < bytes) {
 		uint64_t old, n;
+		int rc = xw_age_linux_is_tight(l, xw_age_blocks_of(l->u, XW_AGE_WRITE))
+				 ? xw_age_linux_sync(l)
+				 : 0;
 
 		at += XW_MIN(XW_AGE_WRITE, bytes - at);
-		if (xw_age_linux_is_tight(l, xw_age_blocks_of(l->u, XW_AGE_WRITE)))
-			rc = xw_age_linux_sync(l);
 		if (!rc)
 			rc = set_size(l, ino, at, false, &old, &n);
-		*written += rc ? 0 : n;
+		if (rc)
+			return rc;
+		*written += n;
 	}
-	return rc;
+	return 0;
 }
 
 int xw_age_linux_resize(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool anew,
@@ -364,25 +345,24 @@ int xw_age_linux_resize(struct xw_age_linux *l, xw_ino ino, uint64_t bytes, bool
 	return rc;
 }
 
-/* Blocks that are not allocated, at the end of a file; other files have none. */
+/* *n: unallocated blocks at the end of a regular file; 0 for other inodes. */
 static int missing(struct xw_age_linux *l, xw_ino ino, uint64_t *n)
 {
-	struct xw_update_map m = {0};
+	auto_end(xw_update_map_end) struct xw_update_map m = {0};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
+	uint64_t end;
 	int rc = xw_update_get(l->u, ino, &in, &raw);
 
 	*n = 0;
 	if (rc || (in.mode & XW_S_IFMT) != XW_S_IFREG)
 		return rc;
 	rc = xw_update_map_read(l->u, ino, &in, &m);
-	if (!rc) {
-		const uint64_t end = xw_div_up(in.size, l->u->img->block_size);
-
-		*n = end - XW_MIN(end, allocated(&m));
-	}
-	xw_update_map_end(&m);
-	return rc;
+	if (rc)
+		return rc;
+	end = xw_div_up(in.size, l->u->img->block_size);
+	*n = end - XW_MIN(end, xw_age_allocated(&m));
+	return 0;
 }
 
 int xw_age_linux_promised(struct xw_age_linux *l, xw_ino ino, uint64_t *blocks)

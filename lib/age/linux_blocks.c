@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* Which blocks a file gets when it is written back. */
+/* Block allocation of a file at writeback. */
 #include "config.h"
 
 #include "age/linux_internal.h"
 #include "disk/indirect.h"
 #include "space/linux.h"
 
-#define SMALL 16 /* in blocks: larger files use no common runs; mb_stream_req */
+#define SMALL 16 /* in blocks: larger files do not use locality groups; mb_stream_req */
 #define POOL 512 /* in blocks: mb_group_prealloc */
 #define REQUEST 2048 /* in blocks: the most that is allocated at once */
-#define RESERVED 4 /* in blocks: for nodes of maps that are not full */
-#define FLEX_MIN 4 /* flex groups of so many groups keep their first one for directories */
-#define CLASS_MAX 8 /* runs of a class of sizes; if there are more, CLASS_KEEP remain */
+#define RESERVED 4 /* in blocks: for partly filled extent tree blocks */
+/* flex groups of at least this many groups reserve their first group for directories */
+#define FLEX_MIN 4
+/* above CLASS_MAX preallocations of an order, all but CLASS_KEEP are released */
+#define CLASS_MAX 8
 #define CLASS_KEEP 5
 
 /* ---- runs that small files share ---- */
@@ -46,7 +48,7 @@ int xw_age_linux_drop_pools(struct xw_age_linux *l)
 	return rc;
 }
 
-/* The last run changed its class, or is new: not too many of its class remain. */
+/* Called after a preallocation was added to an order: release some if there are too many. */
 static int trim_class(struct xw_age_linux *l, struct xw_age_pools *p, unsigned class)
 {
 	uint32_t n = 0;
@@ -72,7 +74,10 @@ static uint64_t distance(xw_blk a, xw_blk b)
 	return a > b ? a - b : b - a;
 }
 
-/* Use the beginning of the run closest to the goal that is long enough: 1, 0 if there is none. */
+/*
+ * Allocate from the start of the preallocation closest to the goal that is long enough. 1; 0: none
+ * is.
+ */
 static int from_pool(struct xw_age_linux *l, xw_blk goal, uint64_t len, struct xw_run *out)
 {
 	struct xw_age_pools *p = &l->mem->pools[l->cpu];
@@ -128,7 +133,10 @@ static xw_blk group_start(const struct xw_update *u, uint64_t group)
 	return u->img->sb.first_data_block + group * u->img->sb.blocks_per_group;
 }
 
-/* Behind the last block; else in the inode's group, or the second one of its flex group. */
+/*
+ * The block after the file's last one; for an empty file the start of the inode's group, or of the
+ * second group of its flex group.
+ */
 static xw_blk goal_of(const struct xw_update *u, const struct xw_age_writing *f)
 {
 	const struct xw_extent *last = f->m.e.n ? &f->m.e.v[f->m.e.n - 1] : NULL;
@@ -143,7 +151,7 @@ static xw_blk goal_of(const struct xw_update *u, const struct xw_age_writing *f)
 	return group_start(u, to < u->img->groups ? to : group);
 }
 
-/* How much of the file is allocated together. */
+/* Size in blocks to which requests of a file of `end` blocks are normalized. */
 static uint64_t window(const struct xw_update *u, uint64_t end)
 {
 	const uint64_t mib = xw_age_blocks_of(u, UINT64_C(1) << 20);
@@ -165,7 +173,7 @@ static uint32_t max_order(const struct xw_update *u)
 	return (uint32_t)__builtin_ctz(u->img->block_size) + 1;
 }
 
-/* A request of a small file. */
+/* Allocate for a small file: from a locality group. */
 static int small(struct xw_age_linux *l, const struct xw_age_writing *f, uint64_t len,
 		 struct xw_run *out)
 {
@@ -190,7 +198,7 @@ static int small(struct xw_age_linux *l, const struct xw_age_writing *f, uint64_
 	return rc;
 }
 
-/* The end of a closed file. */
+/* Allocate the tail of a closed file, without normalization. */
 static int tail(struct xw_age_linux *l, const struct xw_age_writing *f, uint64_t len,
 		struct xw_run *out)
 {
@@ -204,7 +212,7 @@ static int tail(struct xw_age_linux *l, const struct xw_age_writing *f, uint64_t
 	return xw_space_alloc_linux(l->u->space, &req, out);
 }
 
-/* A request extended to a window. */
+/* Allocate a normalized request; f->rest gets the blocks beyond len. */
 static int extended(struct xw_age_linux *l, struct xw_age_writing *f, uint64_t len,
 		    struct xw_run *out)
 {
@@ -246,7 +254,7 @@ static int request(struct xw_age_linux *l, struct xw_age_writing *f, uint64_t le
 	return extended(l, f, len, out);
 }
 
-/* End of the folio that holds block pos; pos itself if one begins there. */
+/* End of the folio that contains block f->pos; f->pos if a folio starts there. */
 static uint64_t folio_end(const struct xw_update *u, const struct xw_age_writing *f)
 {
 	const uint64_t piece = xw_age_blocks_of(u, XW_AGE_WRITE);
@@ -275,7 +283,10 @@ uint64_t xw_age_linux_map_blocks(const struct xw_age_linux *l, const struct xw_a
 	return f->end / per + f->end / (per * per) + RESERVED;
 }
 
-/* Blocks that the file may have; the rest is for maps, open directories and quota files. */
+/*
+ * Blocks available for data, without those needed for extent trees, open directories and quota
+ * files.
+ */
 static uint64_t available(const struct xw_age_linux *l, const struct xw_age_writing *f)
 {
 	const uint64_t kept = xw_age_linux_map_blocks(l, f) + l->reserved + l->quota;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * How an image looks: free runs, which may cross groups, from the block bitmaps; maps of files from
- * the inode tables; and, for the score over a walk, the files in the order of a walk over the tree.
+ * Fragmentation of an image: free runs, which may cross group boundaries, from the block bitmaps;
+ * extents of files from an inode scan; and the dynamic layout score from a directory tree walk.
  *
- * The layout score (Smith and Seltzer, 1997) is the share of blocks, of those behind another block
- * of their file, that are right behind it on disk. The score over a walk (the dynamic layout score
- * of Conway and others, 2017, with names in the order of directory blocks) counts in the same way
- * over all files as if they were one.
+ * The layout score (Smith and Seltzer, 1997) is the share of adjacent blocks: of all blocks of
+ * files but each file's first, those that follow the previous block of the file on disk. The
+ * dynamic layout score (Conway and others, 2017) treats all files as one, in the order of a tree
+ * walk that takes names in the order of directory blocks.
  */
 #include "config.h"
 
@@ -51,7 +51,7 @@ static void end_run(struct space *s)
 	s->len = 0;
 }
 
-/* Add the free buddies of which a run [a, b) of a group consists. */
+/* Split the free run [a, b) of a group into buddies and count them. */
 static void add_buddies(struct xw_age_measure *m, uint64_t a, uint64_t b)
 {
 	while (a < b) {
@@ -108,24 +108,21 @@ static int measure_space(struct xw_image *img, struct xw_age_measure *m)
 
 struct file {
 	uint64_t blocks, extents, joined;
-	xw_blk first, end; /* first block, and behind the last one */
+	xw_blk first, end; /* first block, and the one after the last */
 };
 
-/* Extents that continue each other on disk and in the file are one. */
+/* Extents that are adjacent on disk and in the file are counted as one. */
 static int read_file(struct xw_image *img, xw_ino ino, const struct xw_inode *in, struct file *f,
 		     uint64_t *walk_joined, xw_blk *walk_end)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
 	xw_blk end = 0;
-	int more, rc = xw_map_begin(img, ino, in, 0, &it);
+	int rc = xw_map_begin(img, ino, in, 0, &it);
 
 	*f = (struct file){0};
-	while (!rc && (more = xw_map_next(&it, &run)) != 0) {
-		if (more < 0) {
-			rc = more;
-			break;
-		}
+	while (!rc && (rc = xw_map_next(&it, &run)) > 0) {
+		rc = 0;
 		f->joined += run.len - 1 + (f->blocks && run.pblk == end);
 		f->extents += !f->blocks || run.pblk != end;
 		if (!f->blocks)
@@ -133,7 +130,6 @@ static int read_file(struct xw_image *img, xw_ino ino, const struct xw_inode *in
 		f->blocks += run.len;
 		end = run.pblk + run.len;
 	}
-	xw_map_end(&it);
 	if (f->blocks && walk_end) {
 		*walk_joined += f->joined + (*walk_end && f->first == *walk_end);
 		*walk_end = end;
@@ -168,20 +164,18 @@ static int count_inode(struct xw_image *img, xw_ino ino, const struct xw_inode *
 
 static int measure_files(struct xw_image *img, struct xw_age_measure *m)
 {
-	struct xw_inode_scan s;
+	auto_end(xw_inode_scan_end) struct xw_inode_scan s;
 	const uint8_t *raw;
 	struct xw_inode in;
 	xw_ino ino;
-	int more, rc = xw_inode_scan_begin(img, 0, img->groups, &s);
+	int rc = xw_inode_scan_begin(img, 0, img->groups, &s);
 
-	while (!rc && (more = xw_inode_scan_next(&s, &ino, &raw)) != 0) {
-		if (more < 0)
-			rc = more;
-		else if (!xw_inode_decode(raw, &img->sb, &in) && in.links && !in.dtime &&
-			 (ino >= img->sb.first_ino || ino == XW_INO_ROOT))
+	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) > 0) {
+		rc = 0;
+		if (!xw_inode_decode(raw, &img->sb, &in) && in.links && !in.dtime &&
+		    (ino >= img->sb.first_ino || ino == XW_INO_ROOT))
 			rc = count_inode(img, ino, &in, m);
 	}
-	xw_inode_scan_end(&s);
 	return rc;
 }
 
@@ -190,9 +184,9 @@ static int measure_files(struct xw_image *img, struct xw_age_measure *m)
 struct walk {
 	struct xw_image *img;
 	struct xw_age_measure *m;
-	XW_VEC(xw_ino) dirs; /* to be read; the last one first */
-	XW_VEC(xw_ino) found; /* in the directory that is read */
-	uint64_t left; /* directories that there can be: a loop ends */
+	XW_VEC(xw_ino) dirs; /* stack of directories to read */
+	XW_VEC(xw_ino) found; /* subdirectories of the current directory */
+	uint64_t left; /* limit of directories to read, in case of a loop in the tree */
 	uint64_t blocks;
 	xw_blk end;
 };
@@ -216,26 +210,18 @@ static int visit(struct walk *w, xw_ino ino)
 static int read_dir(struct walk *w, xw_ino dir)
 {
 	auto_free uint8_t *raw = malloc(w->img->inode_size);
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
 	struct xw_dirent e;
 	struct xw_inode in;
-	int more, rc = raw ? xw_image_inode(w->img, dir, &in, raw)
-			   : xw_fail_nomem(w->img->diag, "walk");
+	int rc = raw ? xw_image_inode(w->img, dir, &in, raw) : xw_fail_nomem(w->img->diag, "walk");
 
-	if (rc)
-		return rc;
-	rc = xw_dir_begin(w->img, dir, &in, raw, &it);
-	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0) {
-		if (more < 0)
-			rc = more;
-		else if (!xw_name_is_dots(e.name, e.name_len))
-			rc = visit(w, e.ino);
-	}
-	xw_dir_end(&it);
+	if (!rc)
+		rc = xw_dir_begin(w->img, dir, &in, raw, &it);
+	while (!rc && (rc = xw_dir_next(&it, &e, NULL)) > 0)
+		rc = xw_name_is_dots(e.name, e.name_len) ? 0 : visit(w, e.ino);
 	while (!rc && w->found.n)
-		rc = xw_vec_push(&w->dirs, w->found.v[--w->found.n])
-			     ? xw_fail_nomem(w->img->diag, "walk")
-			     : 0;
+		if (xw_vec_push(&w->dirs, w->found.v[--w->found.n]))
+			return xw_fail_nomem(w->img->diag, "walk");
 	return rc;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Sizes and paths of operations, which several profiles need. */
+/* Sizes, paths and files of operations, for several profiles. */
 #include "config.h"
 
 #include "age/source.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "disk/dirent.h"
@@ -21,6 +22,14 @@ uint64_t xw_age_log_uniform(struct xw_age_rng *r, uint64_t min, uint64_t max)
 	low = XW_MAX(min, k ? UINT64_C(1) << k : 0);
 	high = XW_MIN(max, (UINT64_C(2) << k) - 1);
 	return low + xw_age_below(r, high - low + 1);
+}
+
+int xw_age_fopen(const char *path, struct xw_diag *diag, FILE **f)
+{
+	*f = fopen(path, "re");
+	return *f ? 0
+		  : xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno, "%s",
+				  path);
 }
 
 bool xw_age_path_ok(const char *path)

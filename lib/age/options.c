@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The options, and which of them go together. */
+/* Options of xw-age: parsing, and checks of combinations. */
 #include "config.h"
 
 #include <stddef.h>
@@ -16,14 +16,14 @@ static int bad(const struct xw_age_options *o, const char *option, const char *v
 	return xw_fail(o->diag, XW_ERR_USAGE, "%s %s: must be %s", option, value, want);
 }
 
-/* A copy that lives as long as the options. */
+/* Copy a value into the arena of the options. */
 static int copy(struct xw_age_options *o, const char *value, char **to)
 {
 	*to = xw_arena_dup(&o->texts, value, strlen(value) + 1);
 	return *to ? 0 : xw_fail_nomem(o->diag, "option");
 }
 
-/* "80%" in 1/10000. */
+/* Parse a percentage; *out is in 1/10000. */
 static int set_percent(const struct xw_age_options *o, const char *option, const char *value,
 		       uint32_t *out)
 {
@@ -37,7 +37,7 @@ static int set_percent(const struct xw_age_options *o, const char *option, const
 	return 0;
 }
 
-/* "MIN-MAX" or "USED,FREE", separated by sep. A missing second size equals the first. */
+/* Parse two sizes separated by sep. A missing second size equals the first. */
 static int set_sizes(const struct xw_age_options *o, const char *option, char *value, char sep,
 		     uint64_t *a, uint64_t *b)
 {
@@ -150,7 +150,7 @@ static int set_allocator(struct xw_age_options *o, const char *value)
 {
 	static const enum xw_age_allocator all[] = {XW_AGE_LINUX, XW_AGE_OWN};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	for (size_t i = 0; i < XW_ARRAY_SIZE(all); i++) {
 		if (strcmp(value, xw_age_allocator_name(all[i])))
 			continue;
 		o->opts.allocator = all[i];
@@ -164,7 +164,7 @@ static int set_commit(struct xw_age_options *o, const char *value)
 	return xw_commit_how_set(value, &o->opts.how, o->diag);
 }
 
-/* What a value is, and where in struct xw_age_opts it is stored. */
+/* Type of an option's value, and its offset in struct xw_age_opts. */
 enum form { FLAG, NUMBER, TEXT, OTHER };
 
 /* clang-format off */
@@ -174,7 +174,7 @@ static const struct {
 	enum form form;
 	size_t at;
 	uint64_t min, max; /* of a number */
-	int (*set)(struct xw_age_options *o, const char *value); /* of a form of its own */
+	int (*set)(struct xw_age_options *o, const char *value); /* parser of OTHER */
 } options[] = {
 	{"-E", OTHER, 0, 0, 0, set_offset},
 	{"--age-dist", TEXT, AT(ages), 0, 0, NULL},

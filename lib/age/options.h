@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options by their names on the command line of xw-age(8), and the report on a run, for the tool
- * and the public handle.
+ * Options by their names in xw-age(8), and the report on a run: shared by the tool and the public
+ * handle.
  */
 #ifndef XW_AGE_OPTIONS_H
 #define XW_AGE_OPTIONS_H
@@ -13,22 +13,25 @@
 struct xw_age_options {
 	struct xw_age_opts opts;
 	bool have_profile;
-	struct xw_diag *diag; /* borrowed: messages about options */
-	struct xw_arena texts; /* names that opts points to */
+	struct xw_diag *diag; /* for messages about options; borrowed */
+	struct xw_arena texts; /* owns the strings of opts */
 };
 
 /* End with xw_age_options_free(). */
 void xw_age_options_init(struct xw_age_options *o, struct xw_diag *diag);
 void xw_age_options_free(struct xw_age_options *o);
 /*
- * Set one option. XW_ERR_NOTFOUND, without a message: not one of these; XW_ERR_USAGE: the message
+ * Set one option. XW_ERR_NOTFOUND, without a message: unknown option; XW_ERR_USAGE: the message
  * names option and value.
  */
 int xw_age_option(struct xw_age_options *o, const char *option, const char *value);
-/* All are set: do they go together? measure: no run is wanted. XW_ERR_USAGE. */
+/*
+ * Check the combination of all options before a run or, with `measure`, a measurement.
+ * XW_ERR_USAGE.
+ */
 int xw_age_options_check(const struct xw_age_options *o, bool measure);
 
-/* What a report is about. */
+/* Contents of a report. */
 struct xw_age_told {
 	const char *image; /* its name */
 	const struct xw_age_opts *opts;
@@ -37,7 +40,7 @@ struct xw_age_told {
 	const struct xw_age_measure *after;
 };
 
-/* Takes a report: maps of members. */
+/* Receives a report as nested maps. */
 struct xw_age_sink {
 	void (*open)(void *arg, const char *name);
 	void (*close)(void *arg);
@@ -48,7 +51,7 @@ struct xw_age_sink {
 	void *arg;
 };
 void xw_age_report(const struct xw_age_told *t, const struct xw_age_sink *to);
-/* The same as an object of JSON. */
+/* Write the report as a JSON object. */
 void xw_age_report_json(const struct xw_age_told *t, struct xw_json *j);
 
 #endif

@@ -2,13 +2,13 @@
 /*
  * The profiles that need no tables: pazdera and alternate.
  *
- * pazdera is how Pazdera's thesis ages one directory: files are created with a probability of 0.8
- * and deleted with 0.2, until there are as many as wanted. With a number of operations, or another
- * end, it goes on: with the probabilities reversed until a quarter is left, and so forth. With
- * several directories their inodes interleave.
+ * pazdera ages one directory as in Pazdera's thesis: files are created with a probability of 0.8
+ * and deleted with 0.2 until the requested number exists. With --ops or --until the probabilities
+ * are then reversed until a quarter of the files is left, and so on. With several directories
+ * their inodes interleave.
  *
  * alternate writes files of two sizes in turn until the free space is used, then deletes those of
- * the second size, so that runs in use and free runs alternate.
+ * the second size, so that used and free runs alternate.
  */
 #include "config.h"
 
@@ -131,7 +131,7 @@ int xw_age_alternate(const struct xw_age_opts *o, const struct xw_age_base *base
 {
 	struct alternate *a;
 	const uint64_t bs = base->block_size;
-	/* One in 64 blocks is reserved for directories and maps. */
+	/* 1/64 of the blocks is reserved for directories and extent trees. */
 	const uint64_t room = base->free - base->free / 64;
 
 	a = calloc(1, sizeof(*a));

@@ -32,8 +32,8 @@ static uint64_t group_of(const struct xw_update *u, xw_ino ino)
 }
 
 /*
- * The directory's group; if it has no free inode or block, groups at distances 1, 3, 7, ... from
- * it, so that the files of neighboring full groups spread differently.
+ * Use the directory's group; if it has no free inode or block, probe groups at distances 1, 3, 7,
+ * ... so that files of adjacent full groups are spread differently.
  */
 xw_ino xw_age_place_file(const struct xw_update *u, xw_ino dir)
 {
@@ -62,7 +62,10 @@ static struct averages average(const struct xw_update *u)
 				 xw_space_free_blocks(u->space) / groups, u->dirs / groups};
 }
 
-/* The group with the fewest directories among those with at least average free space. */
+/*
+ * Find the group with the fewest directories among those with at least average free inodes and
+ * blocks.
+ */
 static bool spread(const struct xw_update *u, uint64_t from, const struct averages *avg,
 		   uint64_t *out)
 {
@@ -81,7 +84,9 @@ static bool spread(const struct xw_update *u, uint64_t from, const struct averag
 	return best != UINT32_MAX;
 }
 
-/* The first group from the parent's on that is not crowded. */
+/*
+ * Find the first group from the parent's on with few directories and enough free inodes and blocks.
+ */
 static bool near(const struct xw_update *u, uint64_t from, const struct averages *avg,
 		 uint64_t *out)
 {

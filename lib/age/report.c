@@ -9,7 +9,7 @@
 #include "age/options.h"
 #include "age/source.h"
 
-/* Members for the classes that are not empty. */
+/* A map of the non-zero elements, with 2^i as their names. */
 static void classes(const struct xw_age_sink *to, const char *name, const uint64_t *v, size_t n)
 {
 	char label[24];
@@ -72,7 +72,7 @@ static void counts(const struct xw_age_sink *to, const struct xw_age_opts *o,
 	to->close(to->arg);
 }
 
-/* The limits of --until beside the values reached. */
+/* The limits of --until, and the values reached. */
 static void asked(const struct xw_age_sink *to, const struct xw_age_until *until,
 		  const struct xw_age_outcome *run, const struct xw_age_measure *after)
 {

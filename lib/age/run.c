@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * A run: steps, each opened on the image as the last commit left it and closed again, so that
- * nothing but the image and the state file (state.h) carries over. Hence a killed run that is
- * resumed makes the same image as one that was not.
+ * A run consists of steps. Each opens the image, changes it, commits and closes it again, so that
+ * only the image and its state file (state.h) carry over: a killed and resumed run makes the same
+ * image as an uninterrupted one.
  *
- *	first step	the state file is made; what the image was is in it
- *	steps		operations until the step is full, or its freed space is needed
- *	last step	the state file is removed
+ *	first step	creates the state file, which describes the image before aging
+ *	further steps	apply operations up to a limit, or until blocks they freed are needed
+ *	last step	removes the state file
  *
- * Commits are by redo file: the journal of the image, whose sequence numbers depend on how often
- * it was recovered, is not touched.
+ * Commits use a redo file. The journal is not used, since its sequence numbers depend on the number
+ * of recoveries.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 #include "age/world_internal.h"
 #include "fastcommit/fastcommit.h"
 
-/* Times of operations, in seconds, start this long before opts->now: none is in the future. */
+/* Timestamps of operations begin this many seconds before opts->now, and never exceed it. */
 #define SPAN (INT64_C(1) << 25)
 
 /* ---- one update ---- */
@@ -68,7 +68,7 @@ static int64_t time_of(const struct xw_age_state *s, uint64_t n)
 
 /* ---- start ---- */
 
-/* When the image was made, or the first time after that; some makers write none. */
+/* The earliest known timestamp of the superblock; some tools do not set s_mkfs_time. */
 static int64_t time_made(const struct xw_super *sb)
 {
 	const int64_t times[] = {sb->mkfs_time, sb->lastcheck, sb->wtime, sb->mtime};
@@ -92,7 +92,7 @@ static void first_state(struct xw_age_run *r, const struct xw_update *u)
 	};
 }
 
-/* An interrupted writeback: the file may be one of those that it had not reached. */
+/* Resume an interrupted writeback: mark the file as dirty if it was not written back. */
 static int recall(struct xw_age_world *w, const char *path)
 {
 	struct xw_age_place p;
@@ -104,8 +104,8 @@ static int recall(struct xw_age_world *w, const char *path)
 }
 
 /*
- * Read the state from the image, and skip the operations done before: they are generated again, not
- * applied.
+ * Read or create the state file, and skip the operations of earlier steps: they are generated again
+ * but not applied.
  */
 static int begin(struct xw_age_run *r, struct xw_age_world *w)
 {
@@ -151,7 +151,7 @@ static int begin(struct xw_age_run *r, struct xw_age_world *w)
 
 /* ---- steps ---- */
 
-/* Conditions that can be checked without measuring. */
+/* Check the limits that need no measurement. */
 static bool reached(struct xw_age_run *r, const struct xw_update *u)
 {
 	const struct xw_age_until *until = &r->o->until;
@@ -197,7 +197,7 @@ static int operations(struct xw_age_run *r, struct xw_age_world *w)
 		if (w->kernel && w->kernel->full)
 			break;
 	}
-	/* histories that end may well name what is missing */
+	/* recorded histories may refer to many missing files */
 	if (r->o->profile == XW_AGE_TRACE || r->o->profile == XW_AGE_GIT)
 		return 0;
 	if (done >= 1024 && r->state.counts.skipped - skipped > done / 4 * 3 && !r->state.ended)
@@ -210,7 +210,7 @@ static int operations(struct xw_age_run *r, struct xw_age_world *w)
 /* ops: number of operations of this step. */
 static int write_back(struct xw_age_run *r, struct xw_age_world *w, uint64_t ops)
 {
-	/* first the directories, which need no reserve then */
+	/* write the directories first: then no blocks have to be reserved for them */
 	int rc = xw_age_world_end(w);
 
 	w->kernel->reserved = 0;
@@ -224,12 +224,12 @@ static int write_back(struct xw_age_run *r, struct xw_age_world *w, uint64_t ops
 	return rc;
 }
 
-/* The changes of a step, between opening and commit. */
+/* Make the changes of a step, between opening and commit. */
 static int change(struct xw_age_run *r, struct xw_age_world *w)
 {
 	struct xw_age_dir *root;
 	uint64_t before;
-	/* in every step, so that all of them open it first */
+	/* the root is always the first open directory: a resumed run must behave alike */
 	int rc = xw_age_world_root(w, &root);
 
 	if (!rc && !r->begun)
@@ -291,7 +291,10 @@ static int step(struct xw_age_run *r)
 	return rc;
 }
 
-/* Steps before this one remain, unlike what the message of a canceled commit says. */
+/*
+ * The message of a canceled commit says that the image is unchanged: replace it if steps were
+ * committed.
+ */
 static int tell_interrupted(const struct xw_age_run *r, int rc)
 {
 	if (!r->committed || !r->diag || !strstr(r->diag->text, ": interrupted; "))
@@ -321,7 +324,7 @@ static int check(const struct xw_age_opts *o, struct xw_diag *diag)
 	return 0;
 }
 
-/* The profile gave up. */
+/* Warn if geriatrix ended without convergence. */
 static void warn_of_ages(const struct xw_age_run *r)
 {
 	if (r->o->profile == XW_AGE_GERIATRIX && r->res->reason == XW_AGE_END_PROFILE &&

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-/* Opens the source of a profile. */
 #include "config.h"
 
 #include "age/source.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sources of operations. A source depends on the options and on the state of the image when aging
- * began, never on the effect of earlier operations: so a resumed run finds its place in the stream
- * by generating as many operations again, without touching the image.
+ * Streams of operations. A stream depends only on the options and on the image before aging, never
+ * on the results of operations: so a resumed run finds its position by generating the same number
+ * of operations again without applying them.
  */
 #ifndef XW_AGE_SOURCE_H
 #define XW_AGE_SOURCE_H
+
+#include <stdio.h>
 
 #include "age/age.h"
 
@@ -13,7 +15,7 @@ enum xw_age_what {
 	XW_AGE_CREATE, /* create a file of `bytes` and missing parents */
 	XW_AGE_APPEND, /* append `bytes` */
 	XW_AGE_TRUNCATE, /* truncate to `bytes` */
-	XW_AGE_OVERWRITE, /* rewrite in new blocks: a file replaced by its next version */
+	XW_AGE_OVERWRITE, /* truncate to 0 and write `bytes` */
 	XW_AGE_DELETE,
 	XW_AGE_RENAME, /* rename to `to`, replacing a file */
 	XW_AGE_MKDIR,
@@ -24,9 +26,8 @@ enum xw_age_what {
 #define XW_AGE_DEPTH_MAX 256 /* maximum number of components in a path */
 
 /*
- * Is it a valid path below a directory? Its components are 1 to 255 bytes and neither "." nor "..",
- * which would be another path to a directory that is open already; there are at most
- * XW_AGE_DEPTH_MAX.
+ * Is it a valid relative path? It has at most XW_AGE_DEPTH_MAX components of 1 to 255 bytes. "."
+ * and ".." are invalid: open directories are identified by their path.
  */
 bool xw_age_path_ok(const char *path);
 
@@ -38,13 +39,13 @@ struct xw_age_op {
 	uint64_t bytes;
 };
 
-/* Does a condition end the run? Then profiles do not end by themselves. */
+/* Is a limit set? Then profiles do not end by themselves. */
 static inline bool xw_age_until_any(const struct xw_age_until *u)
 {
 	return u->util || u->layout || u->no_run || u->ops || u->overwrites;
 }
 
-/* The image when aging began. */
+/* The image before aging. */
 struct xw_age_base {
 	uint64_t blocks, free; /* in blocks */
 	uint32_t block_size;
@@ -53,7 +54,7 @@ struct xw_age_base {
 
 struct xw_age_source {
 	void *state;
-	/* 1: *op is the next one; 0: end; or a failure. */
+	/* 1: *op is the next operation; 0: end; or a negative code. */
 	int (*next)(void *state, struct xw_age_op *op);
 	/* Requested and reached distributions; may be NULL. */
 	void (*shares)(const void *state, struct xw_age_outcome *res);
@@ -63,6 +64,8 @@ struct xw_age_source {
 /* Close it with src->close(src->state) after success. */
 int xw_age_source_open(const struct xw_age_opts *o, const struct xw_age_base *base,
 		       struct xw_diag *diag, struct xw_age_source *src);
+/* Open a file for reading. XW_ERR_NOTFOUND, XW_ERR_IO. */
+int xw_age_fopen(const char *path, struct xw_diag *diag, FILE **f);
 int xw_age_pazdera(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_source *src);
 int xw_age_alternate(const struct xw_age_opts *o, const struct xw_age_base *base,
 		     struct xw_diag *diag, struct xw_age_source *src);
@@ -87,13 +90,13 @@ static inline uint64_t xw_age_random(struct xw_age_rng *r)
 	return z ^ z >> 31;
 }
 
-/* 0 .. n - 1; n > 0. The bias is below n / 2^64. */
+/* A number in [0, n); n > 0. The bias is below n / 2^64. */
 static inline uint64_t xw_age_below(struct xw_age_rng *r, uint64_t n)
 {
 	return (uint64_t)((unsigned __int128)xw_age_random(r) * n >> 64);
 }
 
-/* min .. max, each power of two with the same probability. */
+/* A number in [min, max]; each power of two has the same probability. */
 uint64_t xw_age_log_uniform(struct xw_age_rng *r, uint64_t min, uint64_t max);
 
 #endif

@@ -47,8 +47,8 @@ static void fields_of(struct xw_age_state *s, uint64_t *v[FIELDS])
 }
 
 /*
- * What the modelled kernel remembers: the groups of the last requests, then each processor's runs.
- * It fits in a block of 1 KiB.
+ * Print the state of the allocator model: of each CPU the group of the last request, and the
+ * preallocations. All of it fits in a block of 1 KiB.
  */
 static size_t print_memory(const struct xw_age_memory *m, char *text, size_t size)
 {

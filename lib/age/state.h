@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state from which a killed run is resumed: one block of text in the image's file "/.xw-age",
- * updated in the same commit as the changes it describes.
+ * The state of an aging run, from which a killed run is resumed: one block of text in the file
+ * "/.xw-age" of the image, written in the same commit as the changes it describes.
  */
 #ifndef XW_AGE_STATE_H
 #define XW_AGE_STATE_H
@@ -14,18 +14,18 @@ struct xw_age_state {
 	struct xw_age_counts counts;
 	int ended; /* 1 + enum xw_age_reason; 0: not ended */
 	/*
-	 * XW_AGE_LINUX: a writeback continues in the next step. Its files are among those of the
-	 * last so many operations. 0: none.
+	 * XW_AGE_LINUX: writeback continues in the next step, of files changed by the last
+	 * `writing` operations. 0: writeback is complete.
 	 */
 	uint64_t writing;
-	struct xw_age_memory memory; /* of XW_AGE_LINUX */
+	struct xw_age_memory memory; /* used with XW_AGE_LINUX */
 };
 
-/* Hash of everything that determines the operations and their steps. */
+/* Hash of all options that determine the operations and steps. */
 uint64_t xw_age_options_hash(const struct xw_age_opts *o);
 /*
- * XW_ERR_NOTFOUND, without a message: the file does not exist. XW_ERR_INPUT: it is another kind of
- * file.
+ * Read the state file. XW_ERR_NOTFOUND, without a message: it does not exist. XW_ERR_INPUT: it was
+ * not written by xw-age.
  */
 int xw_age_state_read(struct xw_age_world *w, struct xw_age_state *s);
 /* Creates the file if it does not exist. */

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /*
- * The models are histograms read off the published figures, in rows of a few per cent:
+ * The built-in models are histograms taken from published figures, in rows of a few per cent:
  *
  *	agrawal: Agrawal and others, A five-year study of file-system metadata, 2007
  *	douceur: Douceur and Bolosky, A large-scale study of file-system contents, 1999
  *	dayal: Dayal, Characterizing HEC storage systems at rest, 2008
  *
- * Ages are relative to the oldest file. A file has a first line with the number of rows, then rows
- * of a value and a weight; depths have a third number, the directories at that depth. What follows
- * the rows is not read.
+ * Ages are relative to the oldest file. The first line of a distribution file is the number of
+ * rows. Each row has a value and a weight; a row of depths has a third number, the directories at
+ * that depth. Lines after the last row are ignored.
  */
 #include "config.h"
 
+#include "age/source.h"
 #include "age/tables.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "plan/parse.h"
 
 #define ROWS_MAX 4096
-#define FIXED 1000 /* values of ages have fractions, stored as thousandths */
+#define FIXED 1000 /* ages in files may have fractions: stored as thousandths */
 
 enum { AGES, SIZES, DEPTHS, KINDS };
 
@@ -107,11 +107,10 @@ static int add(struct xw_age_table *t, struct xw_age_row row, struct xw_diag *di
 
 static int from_model(const struct model *m, int kind, struct xw_diag *diag, struct xw_age_table *t)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < MODEL_ROWS && m->rows[kind][i].weight && !rc; i++)
-		rc = add(t, m->rows[kind][i], diag);
-	return rc;
+	for (size_t i = 0; i < MODEL_ROWS && m->rows[kind][i].weight; i++)
+		if (add(t, m->rows[kind][i], diag))
+			return XW_ERR_NOMEM;
+	return 0;
 }
 
 /* ---- files ---- */
@@ -121,7 +120,7 @@ static int bad(struct xw_diag *diag, const char *path, uint64_t line, const char
 	return xw_fail(diag, XW_ERR_INPUT, "%s: line %" PRIu64 ": %s", path, line, why);
 }
 
-/* Parse the numbers of a line; returns how many, or 0 if a word is not a number. */
+/* Parse up to three numbers of a line. Returns their count, or 0 if a word is not a number. */
 static size_t numbers(char *line, double v[3])
 {
 	char *save, *word = strtok_r(line, " \t\r\n", &save);
@@ -151,36 +150,37 @@ static int read_rows(FILE *f, const char *path, int kind, struct xw_diag *diag,
 {
 	auto_free char *line = NULL;
 	size_t room = 0;
-	uint64_t left = 0;
-	struct xw_age_row row;
-	int rc = 0;
+	uint64_t rows;
 
-	for (uint64_t no = 1; !rc && (no == 1 || left); no++) {
+	if (getline(&line, &room, f) < 0)
+		return bad(diag, path, 1, "the file ends early");
+	line[strcspn(line, " \t\r\n")] = 0;
+	if (xw_parse_u64(line, &rows) || !rows || rows > ROWS_MAX)
+		return bad(diag, path, 1, "must be the number of rows, 1 to 4096");
+	for (uint64_t no = 2; no < rows + 2; no++) {
+		struct xw_age_row row;
+		int rc;
+
 		if (getline(&line, &room, f) < 0)
 			return bad(diag, path, no, "the file ends early");
-		line[strcspn(line, " \t\r\n")] = no == 1 ? 0 : line[strcspn(line, " \t\r\n")];
-		if (no == 1 && (xw_parse_u64(line, &left) || !left || left > ROWS_MAX))
-			return bad(diag, path, no, "must be the number of rows, 1 to 4096");
-		if (no == 1)
-			continue;
 		if (parse_row(line, kind, &row))
 			return bad(diag, path, no, "must be a value and a weight");
 		if (t->a.n && t->a.v[t->a.n - 1].value >= row.value)
 			return bad(diag, path, no, "values must ascend");
 		rc = add(t, row, diag);
-		left--;
+		if (rc)
+			return rc;
 	}
-	return !rc && !t->weight ? bad(diag, path, 1, "all weights are 0") : rc;
+	return t->weight ? 0 : bad(diag, path, 1, "all weights are 0");
 }
 
 static int from_file(const char *path, int kind, struct xw_diag *diag, struct xw_age_table *t)
 {
-	FILE *f = fopen(path, "re");
-	int rc;
+	FILE *f;
+	int rc = xw_age_fopen(path, diag, &f);
 
-	if (!f)
-		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
-				     "%s", path);
+	if (rc)
+		return rc;
 	rc = read_rows(f, path, kind, diag, t);
 	fclose(f);
 	return rc;

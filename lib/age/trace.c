@@ -6,8 +6,8 @@
  *	rename PATH PATH      delete PATH           mkdir PATH            rmdir PATH
  *	setxattr PATH NAME VALUE
  *
- * Words are separated by blanks; a backslash makes the next character part of the word. Lines that
- * are empty or begin with # are passed over.
+ * Words are separated by blanks; a backslash quotes the next character. Empty lines and lines that
+ * begin with # are ignored.
  */
 #include "config.h"
 
@@ -58,7 +58,7 @@ static int bad(const struct trace *t, const char *why)
 	return xw_fail(t->diag, XW_ERR_INPUT, "%s: line %" PRIu64 ": %s", t->name, t->line_no, why);
 }
 
-/* Split the line into words, in place; returns how many, or WORDS + 1. */
+/* Split the line into words, in place. Returns their count; WORDS + 1: too many. */
 static size_t split(char *line, char *words[WORDS])
 {
 	size_t n = 0;
@@ -141,17 +141,17 @@ static int trace_next(void *state, struct xw_age_op *op)
 int xw_age_trace(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_source *src)
 {
 	struct trace *t = calloc(1, sizeof(*t));
+	int rc;
 
 	if (!t)
 		return xw_fail_nomem(diag, "trace");
 	t->name = o->trace;
 	t->diag = diag;
 	t->ops = o->ops;
-	t->f = fopen(o->trace, "re");
-	if (!t->f) {
+	rc = xw_age_fopen(o->trace, diag, &t->f);
+	if (rc) {
 		free(t);
-		return xw_fail_errno(diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
-				     "%s", o->trace);
+		return rc;
 	}
 	*src = (struct xw_age_source){t, trace_next, NULL, trace_close};
 	return 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What --until asks for, as far as it is checked between two steps, and whether it comes closer.
+ * Limits of --until that are checked between two steps, and detection of stalled runs.
  *
- * Fullness, layout and free runs are goals, which a profile may approach ever more slowly, or not
- * at all: a run whose distance to none of its goals shrinks by a twentieth for long has stalled. A
- * number of operations or of bytes written is a bound: while it comes closer nothing stalls.
+ * Utilization, layout and free runs are goals that a profile may never reach: a run has stalled if
+ * no distance to a goal shrinks by 1/20 for a long time. Numbers of operations and of bytes written
+ * are bounds, which every run reaches.
  */
 #include "config.h"
 
@@ -13,11 +13,14 @@
 
 #include "age/run_internal.h"
 
-/* A run that is no closer to any goal after so much has stalled. */
+/*
+ * A run stalls without progress in STALL_OPS operations that also overwrite the image STALL_WRITES
+ * times, or in STALL_OPS_MAX operations.
+ */
 #define STALL_OPS UINT64_C(32768)
-#define STALL_WRITES 4 /* times the size of the image */
+#define STALL_WRITES 4 /* as a multiple of the image's size */
 #define STALL_OPS_MAX UINT64_C(500000)
-#define CLOSER 20 /* one of so many parts of the distance */
+#define CLOSER 20 /* progress means that a distance shrinks by this fraction */
 
 static bool closer(uint64_t distance, uint64_t best)
 {
@@ -69,7 +72,7 @@ static size_t print_share(char *text, size_t size, const char *name, uint64_t go
 		got / XW_AGE_ONE, got % XW_AGE_ONE, want / XW_AGE_ONE, want % XW_AGE_ONE);
 }
 
-/* What was reached of the goals: "layout is 0.9843 instead of 0.9500; " */
+/* Print the values reached, e.g. "layout is 0.9843 instead of 0.9500; ". */
 static void print_reached(const struct xw_age_run *r, const struct xw_age_best *now, char *text,
 			  size_t size)
 {
@@ -121,7 +124,7 @@ bool xw_age_until_due(const struct xw_age_run *r)
 	       (every || r->state.counts.steps % (XW_AGE_STEP / XW_AGE_STEP_LINUX) == 0);
 }
 
-/* Measure what the limits require. */
+/* Determine the values that the limits refer to. */
 static int look(struct xw_age_run *r, struct xw_age_best *now)
 {
 	const struct xw_age_until *until = &r->o->until;

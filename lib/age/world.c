@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Names: directories are looked up, created and kept open, files created, renamed and deleted.
+ * Directory entries: directories are looked up, created and kept open; files are created, renamed
+ * and deleted.
  *
- * Invariant: the inode of an open directory is changed only through its handle; its record is
- * written when the handle is put back.
+ * Invariant: the inode of an open directory is changed only through its handle, and written when
+ * the handle is closed.
  */
 #include "config.h"
 
@@ -71,7 +72,7 @@ static struct xw_age_dir *find_open(struct xw_age_world *w, const char *path, si
 	return NULL;
 }
 
-/* A free slot; if there is none the least recently used directory is put back. */
+/* Find a free slot; if there is none, close the least recently used directory. */
 static int make_room(struct xw_age_world *w, struct xw_age_dir **out)
 {
 	struct xw_age_dir *oldest = &w->dirs[0];
@@ -100,7 +101,8 @@ static int open_dir(struct xw_age_world *w, const char *path, size_t len, xw_ino
 		rc = xw_update_uninline(w->u, ino);
 	if (rc)
 		return rc;
-	xw_image_forget(w->u->img); /* its map may have been written since it was read */
+	/* drop cached blocks: the directory may have changed since they were read */
+	xw_image_forget(w->u->img);
 	rc = xw_update_dir_begin(w->u, ino, &(*out)->ud);
 	if (rc) {
 		xw_update_dir_end(&(*out)->ud);
@@ -123,7 +125,7 @@ static void touch(struct xw_age_world *w, struct xw_age_dir *d)
 	d->ud.in.mtime = d->ud.in.ctime = (struct xw_time){.sec = w->u->now};
 }
 
-/* Update a directory's record when a subdirectory is added or removed. */
+/* Update the link count of a directory when a subdirectory is added or removed. */
 static void count_subdir(struct xw_age_world *w, struct xw_age_dir *d, int delta)
 {
 	const bool many = w->u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK;
@@ -162,8 +164,8 @@ static int make_dir(struct xw_age_world *w, struct xw_age_dir *parent, const cha
 }
 
 /*
- * Open the directory path[0 .. len); with `make`, create missing ones. 1: it is missing, or not a
- * directory. Each component is one level of recursion; xw_age_path_ok() bounds them.
+ * Open the directory path[0 .. len); with `make`, create missing directories. 1: it is missing, or
+ * not a directory. Recursion is one level per component, bounded by xw_age_path_ok().
  */
 static int get_dir(struct xw_age_world *w, const char *path, size_t len, bool make,
 		   struct xw_age_dir **out)
@@ -211,7 +213,7 @@ bool xw_age_is_dir(struct xw_age_world *w, xw_ino ino)
 
 /* ---- the place of an operation ---- */
 
-/* "top/path", in w->path. */
+/* Set w->path to "top/path". */
 static int whole_path(struct xw_age_world *w, const char *path)
 {
 	const size_t room = strlen(w->top) + strlen(path) + 2;
@@ -288,7 +290,6 @@ int xw_age_world_unlink(struct xw_age_world *w, struct xw_age_place *p)
 	return rc;
 }
 
-/* Remove the directory, which is empty and either open as `gone` or not open. */
 int xw_age_world_remove_dir(struct xw_age_world *w, struct xw_age_place *p)
 {
 	struct xw_age_dir *gone = find_open(w, w->path, strlen(w->path));

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Applies operations to an image under change. Directories stay open between operations;
- * xw_age_world_end() puts them all back, so that the next step, or a resumed run, depends only on
- * the image.
+ * Applies operations to an image. Directories stay open between operations; xw_age_world_end()
+ * writes and closes them all, so that the next step or a resumed run depends only on the image.
  */
 #ifndef XW_AGE_WORLD_H
 #define XW_AGE_WORLD_H
@@ -25,31 +24,32 @@ struct xw_age_world {
 	struct xw_update *u;
 	const char *top; /* opts->dir */
 	struct xw_age_counts *counts;
-	struct xw_itree_stats *itree; /* added up when directories are put back */
+	struct xw_itree_stats *itree; /* updated when a directory is closed */
 	struct xw_age_linux *kernel; /* NULL: XW_AGE_OWN */
 	struct xw_age_dir dirs[XW_AGE_DIRS];
 	uint64_t clock;
-	char *path; /* buffer for an operation's path */
+	char *path; /* buffer for the path of the current operation */
 	size_t path_room;
 };
 
-/* The caller sets w->u, top, counts, itree and kernel, and zeroes the rest. */
+/* The caller sets u, top, counts, itree and kernel, and zeroes the rest. */
 #define XW_AGE_COMMIT_FIRST 1
 /*
- * 0: done, or counted as skipped; XW_AGE_COMMIT_FIRST: nothing was done, space freed by this step
- * is needed; or a failure, after which the update can only be closed.
+ * Apply one operation. 0: done, or counted as skipped; XW_AGE_COMMIT_FIRST: nothing was done, since
+ * space that this step has freed is needed; or a negative code, after which the update can only be
+ * closed.
  */
 int xw_age_world_apply(struct xw_age_world *w, const struct xw_age_op *op);
-/* Put all directories back. */
+/* Write and close all directories. */
 int xw_age_world_end(struct xw_age_world *w);
-/* Close them without putting them back; required in any case. */
+/* Close all directories without writing them, and free w. Must always be called. */
 void xw_age_world_close(struct xw_age_world *w);
 
-/* An entry of the root: XW_ERR_NOTFOUND without a message. */
+/* Open the root directory. */
 int xw_age_world_root(struct xw_age_world *w, struct xw_age_dir **out);
 /*
- * Resize the file to `bytes`, or less if there is no more space; blocks are allocated at once, as
- * by XW_AGE_OWN.
+ * Resize a file to `bytes`, or less if there is not enough space. Blocks are allocated immediately,
+ * as with XW_AGE_OWN.
  */
 int xw_age_world_resize(struct xw_age_world *w, xw_ino ino, uint64_t bytes, bool anew);
 
