@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The public age handle: options in by name, one run, any number of measurements, results out. */
+/* The public age handle: options by name, one run, and any number of measurements. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -14,9 +14,9 @@ _Static_assert(XW_AGE_CLASSES == XW_AGE_ORDERS && XW_AGE_CLASSES >= XW_SPACE_ORD
 struct xw_age {
 	struct xw_handle h;
 	struct xw_age_options o;
-	char *path; /* of the image that the result is about; owned */
-	bool known; /* there is a result */
-	bool measured; /* without a run */
+	char *path; /* path of the image that the result describes; owned */
+	bool known; /* the result is valid */
+	bool measured; /* the result is that of xw_age_measure() */
 	struct xw_age_outcome outcome;
 	struct xw_age_measure before, after;
 	struct xw_age_result result;
@@ -105,7 +105,7 @@ static int measure(struct xw_age *a, const char *path, struct xw_age_measure *m,
 	return rc;
 }
 
-/* The result is to be about this image. */
+/* Reset the result, which will describe this image. */
 static int set_path(struct xw_age *a, const char *path)
 {
 	a->result = (struct xw_age_result){.ended_by = ""};
@@ -151,7 +151,8 @@ int xw_age_run(struct xw_age *a, const char *path)
 		rc = measure(a, path, &a->before, &a->result.before);
 	if (!rc)
 		rc = age(a, path);
-	if (a->outcome.missed) { /* the result says what was reached */
+	/* measure the image nevertheless: the result has the values reached */
+	if (a->outcome.missed) {
 		missed = rc;
 		rc = 0;
 	}

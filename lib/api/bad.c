@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* -l and -c: the sources of the list of bad blocks. */
+/* Bad blocks: read the list of -l, and search the target for -c. */
 #include "config.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public handle of a check: options in by name, findings out by a callback, then the result. */
+/* The public check handle: options by name, a callback for findings, and a result. */
 #include "config.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ _Static_assert(XW_FINDING_NOTE == (int)FSCK_NOTE && XW_FINDING_MINOR == (int)FSC
 
 struct xw_check {
 	struct xw_diag diag;
-	struct fsck_opts opts; /* its strings are in values */
+	struct fsck_opts opts; /* its strings are owned by values */
 	XW_VEC(char *) values; /* owned */
 	struct xw_log_to log;
 	xw_progress_cb *progress;
@@ -36,10 +36,10 @@ struct xw_check {
 /* One run. */
 struct run {
 	struct xw_check *c;
-	pthread_t thread; /* the only one that calls back */
+	pthread_t thread; /* of xw_check_run(): only this thread calls callbacks */
 	struct timespec began, ticked;
 	struct xw_progress last;
-	bool canceled; /* atomic: other threads look at it */
+	bool canceled; /* read by other threads with atomic loads */
 };
 
 int xw_check_new(struct xw_check **out)
@@ -59,7 +59,7 @@ void xw_check_free(struct xw_check *c)
 	free(c);
 }
 
-/* The tool's messages are those of e2fsck, some of which do not say what they are about. */
+/* Add the option's name to a message without it: the tool's messages equal e2fsck's. */
 static int name_option(struct xw_diag *diag, const char *option, const char *value)
 {
 	const struct xw_diag told = *diag;
@@ -104,9 +104,12 @@ void xw_check_on_finding(struct xw_check *c, xw_finding_cb *cb, void *arg)
 	c->finding_arg = arg;
 }
 
-/* ---- what the check tells ---- */
+/* ---- callbacks of the check ---- */
 
-/* due: whether or not the last call was just before. */
+/*
+ * Report progress if the last report is old enough or with `due`. Returns true if the run is
+ * canceled.
+ */
 static bool tick(struct run *r, bool due)
 {
 	if (r->canceled || !r->c->progress || (!due && xw_seconds_since(&r->ticked) < XW_TELL_EACH))
@@ -217,7 +220,7 @@ static void take_result(struct run *r, const struct fsck *f, const struct fsck_o
 	};
 }
 
-/* What of the outcome is a failure of the run. */
+/* The return code of a run. Findings are not failures. */
 static int judge(struct xw_check *c, const struct fsck *f, const struct fsck_outcome *o)
 {
 	const char *const why = xw_fsck_why(f, o);
@@ -251,7 +254,7 @@ int xw_check_run(struct xw_check *c, const char *path)
 	f.diag = c->diag;
 	f.opts.image = path;
 	f.opts.all_told = true;
-	if (f.opts.mode == FSCK_ASK) /* nobody can be asked */
+	if (f.opts.mode == FSCK_ASK) /* there is no terminal to ask questions */
 		f.opts.mode = FSCK_NO;
 	o.status = xw_fsck_settle(&f.opts, &f.diag);
 	if (!o.status)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public export handle: options in by name, runs and listings, results out. */
+/* The public export handle: options by name, and runs that write an archive, files or a listing. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct xw_export {
 	struct xw_json json;
 };
 
-/* One run: the image, and the state of the callbacks below. */
+/* State of one run, the argument of its callbacks. */
 struct run {
 	struct xw_export *x;
 	struct xw_dev *dev;
@@ -47,7 +47,7 @@ struct run {
 	struct timespec began, ticked;
 	uint64_t total; /* expected size in bytes, for progress */
 	xw_write_cb *write;
-	uint64_t written; /* bytes passed to it */
+	uint64_t written; /* bytes passed to write() */
 	xw_entry_cb *each;
 	void *arg;
 };
@@ -118,7 +118,7 @@ static int set_format(struct xw_export *x, const char *value)
 		       "--format: \"%s\" is not pax, gnu, ustar, newc or odc", value ? value : "");
 }
 
-/* Boolean options. false: not one of these. */
+/* Set a boolean option. Returns false if `option` is not one. */
 static bool set_flag(struct xw_export *x, const char *option)
 {
 	static const char *const kept[] = {"--acls", "--numeric-owner", "--selinux", "--xattrs"};
@@ -143,7 +143,7 @@ static bool set_flag(struct xw_export *x, const char *option)
 			return true;
 		}
 	}
-	/* options of tar(1) for behavior that is the default here */
+	/* options of tar(1) whose effect is the default here */
 	for (unsigned i = 0; i < XW_ARRAY_SIZE(kept); i++)
 		known |= !strcmp(option, kept[i]);
 	if (!strcmp(option, "--keep-old-files"))
@@ -158,7 +158,7 @@ static bool set_flag(struct xw_export *x, const char *option)
 	return true;
 }
 
-/* Options of selection that only reading has: an export would ignore them. */
+/* Options of struct xw_select that have no effect on an export. */
 static bool is_for_sources(const char *option)
 {
 	static const char *const names[] = {"--clamp-mtime", "--mtime", "--newer", "--newer-mtime",
@@ -203,7 +203,7 @@ static int set_value(struct xw_export *x, const char *option, const char *value)
 				     : rc;
 }
 
-/* set_flag() on a handle that nobody uses. */
+/* Is it an option of set_flag()? */
 static bool is_flag(const char *option)
 {
 	struct xw_export nobody = {0};
@@ -234,7 +234,7 @@ int xw_export_add_path(struct xw_export *x, const char *path)
 	char *own;
 
 	xw_diag_clear(&x->diag);
-	/* an unset shell variable must not select everything */
+	/* "", e.g. from an unset shell variable, must not select the whole image */
 	if (!*path)
 		return xw_fail(&x->diag, XW_ERR_USAGE, "PATH: empty; the whole image is /");
 	own = strdup(path);
@@ -282,10 +282,7 @@ static int on_item(void *arg, const struct xw_export_stats *so_far)
 	return tick(arg, so_far->bytes_out);
 }
 
-/*
- * A file larger than a buffer takes many writes: progress and cancellation must not wait for its
- * end.
- */
+/* Report progress after each write: a large file takes many of them. */
 static int on_write(void *arg, const void *buf, size_t len)
 {
 	struct run *r = arg;
@@ -379,7 +376,7 @@ static void close_run(struct run *r)
 	xw_dev_close(r->dev);
 }
 
-/* 0, or damage that does not belong to an item. */
+/* Fail if the journal could not be replayed. Damage of single items is reported elsewhere. */
 static int check_recovery(struct run *r)
 {
 	if (!r->recovered.journal_lost)
@@ -417,7 +414,8 @@ int xw_export_extract(struct xw_export *x, const char *image, const char *dir)
 	int rc = open_run(&r, image);
 
 	if (r.opts.order == XW_ORDER_DEFAULT)
-		r.opts.order = XW_ORDER_DISK; /* times of directories are set at the end */
+		/* directory timestamps are restored at the end, so the order is free */
+		r.opts.order = XW_ORDER_DISK;
 	x->extract.dir = dir;
 	x->extract.made = x->entry ? on_entry : NULL;
 	x->extract.made_arg = &r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public handle of an image opened for reading: options, opening, the filesystem as a whole. */
+/* The public handle of an image opened for reading: options, opening, superblock information. */
 #include "config.h"
 
 #include "api/fs.h"

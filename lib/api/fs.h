@@ -11,17 +11,17 @@
 
 struct xw_fs {
 	struct xw_diag diag;
-	char *redo_file; /* or directory; owned, or NULL */
+	char *redo_file; /* redo file or directory of redo files; owned, or NULL */
 	uint64_t offset;
 	unsigned flags;
 	struct xw_log_to log;
 	struct xw_dev *dev;
-	struct xw_image *img; /* NULL: none is open */
+	struct xw_image *img; /* NULL: no image is open */
 	struct xw_fs_info info;
 	char label[sizeof(((struct xw_super *)0)->volume_name) + 1];
 	char last_mounted_on[sizeof(((struct xw_super *)0)->last_mounted) + 1];
 	char features[XW_FEATURE_WORDS];
-	char *target; /* of the last symbolic link; owned */
+	char *target; /* result of the last xw_fs_readlink(); owned */
 	struct xw_json json;
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inodes, names, contents and attributes of an open image. Each call loads the inode that it is
- * about (the image has a cache of metadata), so callbacks can use the handle, too. For the same
- * reason messages of damage that does not end a call are kept on the stack until its end.
+ * Inodes, directory entries, contents and extended attributes of an open image.
+ *
+ * Callbacks may use the handle. So each function reads its inode itself (through the image's
+ * metadata cache), and keeps the message of tolerated damage on its stack until it returns.
  */
 #include "config.h"
 
@@ -21,10 +22,10 @@
 
 struct node {
 	struct xw_inode inode;
-	uint8_t *raw; /* the record; free it in any case */
+	uint8_t *raw; /* the on-disk inode; owned */
 };
 
-/* Forgets the last failure, too. */
+/* Clear the last failure and read inode `ino`. */
 static int load(struct xw_fs *fs, uint32_t ino, struct node *n)
 {
 	n->raw = NULL;
@@ -41,7 +42,7 @@ static int load(struct xw_fs *fs, uint32_t ino, struct node *n)
 	return xw_image_inode(fs->img, ino, &n->inode, n->raw);
 }
 
-/* The same for an inode that must have this type, and contents that can be read without a key. */
+/* Read an inode that must have this file type and must not be encrypted. */
 static int load_type(struct xw_fs *fs, uint32_t ino, uint32_t type, const char *what,
 		     struct node *n)
 {
@@ -103,9 +104,9 @@ int xw_fs_stat(struct xw_fs *fs, const char *path, int follow, struct xw_fs_stat
 	xw_diag_clear(&fs->diag);
 	if (!fs->img)
 		return xw_fail(&fs->diag, XW_ERR_USAGE, "no image is open");
-	/* an unset variable of the caller's must not be the root */
+	/* "", e.g. from an unset variable, must not be the root directory */
 	rc = *path ? xw_path_resolve(fs->img, XW_INO_ROOT, path, follow, &ino) : XW_ERR_NOTFOUND;
-	if (rc == XW_ERR_INPUT) { /* a file where a directory must be */
+	if (rc == XW_ERR_INPUT) { /* a path component is not a directory */
 		xw_diag_clear(&fs->diag);
 		rc = XW_ERR_NOTFOUND;
 	}
@@ -117,13 +118,13 @@ int xw_fs_stat(struct xw_fs *fs, const char *path, int follow, struct xw_fs_stat
 
 /* ---- contents ---- */
 
-/* Damage that does not end a call: its first message. */
+/* The first damage that was tolerated during a call. */
 struct damage {
 	int code;
 	char text[sizeof(((struct xw_diag *)0)->text)];
 };
 
-/* 0: log the damage and go on; else the failure that ends the call. */
+/* Log damage and return 0, or return a failure that is none. */
 static int tolerate(struct xw_fs *fs, struct damage *d, int rc)
 {
 	if (rc == XW_ERR_NOMEM)
@@ -137,7 +138,7 @@ static int tolerate(struct xw_fs *fs, struct damage *d, int rc)
 	return 0;
 }
 
-/* What a callback has returned: if it goes on, failures of its own calls are not ours. */
+/* Return the result of a callback. If it is 0, clear failures of the callback's own calls. */
 static int called(struct xw_fs *fs, int rc)
 {
 	if (!rc)
@@ -145,7 +146,7 @@ static int called(struct xw_fs *fs, int rc)
 	return rc;
 }
 
-/* The failure of a call that has ended with rc. */
+/* The return code of a call: rc, or the first damage that was tolerated. */
 static int conclude(struct xw_fs *fs, const struct damage *d, int rc)
 {
 	if (rc || !d->code)

@@ -55,12 +55,14 @@ int xw_handle_was_set(struct xw_handle *h, int rc, const char *option, const cha
 	return xw_fail(&h->diag, rc, "%s %s: %s", option, value ? value : "", text);
 }
 
-/* Asked by every thread that accesses the image, and last before the commit point. */
+/*
+ * Is the run canceled? Called by all threads of a run, for the last time before the commit point.
+ */
 static bool ended(void *arg)
 {
 	struct xw_handle *h = arg;
 
-	/* the counts are this thread's alone, too */
+	/* only this thread calls callbacks and updates the counts */
 	if (pthread_equal(pthread_self(), h->thread) &&
 	    xw_seconds_since(&h->told) >= XW_TELL_EACH) {
 		const struct xw_progress p = {
@@ -97,7 +99,7 @@ int xw_handle_end(struct xw_handle *h, int rc, const char *path)
 {
 	if (rc && !h->diag.code)
 		xw_fail(&h->diag, rc, "%s: %s", path, xw_err_text(rc));
-	if (!rc) /* what the run has got over is no failure of it */
+	if (!rc) /* a failure that the run recovered from */
 		xw_diag_clear(&h->diag);
 	xw_fail_repair(&h->diag);
 	return rc;

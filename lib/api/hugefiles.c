@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of make_hugefiles (mke2fs.conf(5)): created when the sources have been read, out of the
- * space that is free then, in one run each where the superblock copies allow. Their blocks are
- * mapped and hold zeros; `slack` is skipped in front of them, so that the metadata that is placed
+ * The files of make_hugefiles (mke2fs.conf(5)). They are created after the sources were read, from
+ * the remaining free space, each in one run unless superblock backups are in between. Their blocks
+ * are allocated and zeroed. The first `slack` free blocks are skipped, so that metadata placed
  * later stays near the start of the filesystem.
  */
 #include "config.h"
@@ -18,13 +18,13 @@
 #include "disk/extent.h"
 
 #define LARGE_FILE_SIZE ((uint64_t)1 << 31)
-#define NAME_BYTES 32u /* of a directory entry, on average */
+#define NAME_BYTES 32u /* average size of a directory entry */
 
 struct maker {
 	const struct xw_huge_place *at;
 	const struct xw_hugefiles *h;
 	struct xw_binode *dir;
-	uint64_t len; /* blocks of a file */
+	uint64_t len; /* blocks per file */
 	uint64_t count;
 	uint64_t align, phase; /* in blocks; a file starts where (start + phase) % align is 0 */
 	xw_blk next; /* where the search for the next file starts */
@@ -45,7 +45,7 @@ static void own(const struct maker *k, struct xw_binode *n)
 	n->mtime = n->atime = k->at->tree->now;
 }
 
-/* The directory, whose missing parts are created. */
+/* Find the directory of the files; create missing parents. */
 static int enter_dir(struct maker *k)
 {
 	struct xw_tree *t = k->at->tree;
@@ -77,7 +77,7 @@ static int enter_dir(struct maker *k)
 	return 0;
 }
 
-/* Blocks of extent nodes that a file of that many blocks may need, however it is cut. */
+/* Upper bound of the extent tree blocks of a file of `len` blocks. */
 static uint64_t map_blocks(const struct maker *k, uint64_t len)
 {
 	const uint64_t extents = len / XW_EXT_MAX_LEN + 1;
@@ -93,10 +93,7 @@ static uint64_t round_up(const struct maker *k, uint64_t blocks)
 	return (blocks + unit - 1) / unit * unit;
 }
 
-/*
- * Blocks of the directories, which have no space yet: an estimate for those that names enlarge,
- * within which `slack` makes up for errors.
- */
+/* Estimate of the blocks of all directories, which are allocated later. `slack` covers errors. */
 static uint64_t directory_blocks(const struct maker *k)
 {
 	const struct xw_tree *t = k->at->tree;
@@ -109,7 +106,7 @@ static uint64_t directory_blocks(const struct maker *k)
 	return blocks;
 }
 
-/* How many files of how many blocks. */
+/* Determine the number of files and their size. */
 static int measure(struct maker *k)
 {
 	const uint32_t bs = k->at->block_size;
@@ -138,7 +135,7 @@ static int measure(struct maker *k)
 	return 0;
 }
 
-/* The first block behind `slack` free ones. */
+/* The first block after `slack` free ones. */
 static xw_blk skip_slack(const struct maker *k)
 {
 	struct xw_space *s = k->at->place->space;
@@ -161,7 +158,7 @@ static xw_blk aligned(const struct maker *k, xw_blk blk)
 	return (blk + k->phase + unit - 1) / unit * unit - k->phase;
 }
 
-/* The first run from k->next on that holds a whole file; false: there is none. */
+/* Find the first free run from k->next on that holds a whole file. */
 static bool find_run(const struct maker *k, struct xw_run *run)
 {
 	struct xw_space *s = k->at->place->space;
@@ -180,7 +177,7 @@ static bool find_run(const struct maker *k, struct xw_run *run)
 	return false;
 }
 
-/* Space for one file: a run, or else several, which only without an alignment. */
+/* Allocate one file: one run or, without an alignment, several. */
 static int claim(struct maker *k, struct xw_binode *n)
 {
 	struct xw_space *s = k->at->place->space;

@@ -12,15 +12,15 @@ struct xw_huge_place {
 	struct xw_placer *place;
 	struct xw_dev *dev;
 	uint32_t block_size, cluster_bits;
-	bool fresh; /* unwritten ranges of the device read as zeros */
-	uint64_t disk_offset; /* of the filesystem on its disk, in bytes */
-	bool *large_file; /* set when a file has 2 GiB or more */
+	bool fresh; /* unwritten ranges of the device are known to read as zeros */
+	uint64_t disk_offset; /* start of the filesystem on its disk in bytes */
+	bool *large_file; /* set if a file has 2 GiB or more */
 	uint64_t *data_blocks; /* increased */
 };
 
 /*
- * XW_ERR_NOSPC: free space, less the slack, does not hold them; XW_ERR_EXISTS: a file of that name
- * is there, or in place of the directory.
+ * Create the files. XW_ERR_NOSPC: not enough free space beside the slack; XW_ERR_EXISTS: a file of
+ * that name exists, or a file in place of the directory.
  */
 int xw_hugefiles_make(const struct xw_huge_place *at, const struct xw_hugefiles *h);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The public import handle: options in by name, one run, results out. */
+/* The public import handle: options by name, one run, and a result. */
 #include "config.h"
 
 #include "api/import.h"
@@ -43,7 +43,7 @@ static int set_name(struct xw_import *x, const char *option, const char *value, 
 	return 0;
 }
 
-/* The keys of -E for the location of the image and the allocator. */
+/* Set -E, of which an import accepts offset= and the allocator's keys. */
 static int set_extended(struct xw_import *x, const char *value)
 {
 	const char *p = value ? value : "";

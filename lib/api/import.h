@@ -7,7 +7,7 @@
 #include "session/edit.h"
 
 struct xw_import {
-	/* sources and their options, callbacks, diag; the fields for creating are unused */
+	/* sources and their options, callbacks, diag; members for creating an image are unused */
 	struct xw_mkfs m;
 	char *redo_file, *redo_dir; /* as in xw_edit_opts; owned, or NULL */
 	char *undo_file; /* owned; NULL: none */
@@ -18,10 +18,7 @@ struct xw_import {
 	struct xw_json json;
 };
 
-/*
- * xw_import_run() on an edit started on any device: it is ended in any case. path is for messages.
- * e NULL: path is opened.
- */
+/* Run an import on edit e, which is always ended; path is used in messages. e NULL: open path. */
 int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * One run of an import: the image opened for change, the sources merged into its tree, new contents
- * written to free space as they arrive, metadata after them, one commit. A dry run does all of this
- * except the commit: contents are discarded, and changed metadata is held in memory.
+ * One run of an import: open the image, merge the sources into its tree while their contents are
+ * written to free space, then write metadata and commit once. A dry run discards contents, holds
+ * changed metadata in memory, and does not commit.
  */
 #include "config.h"
 
@@ -20,12 +20,12 @@
 struct run {
 	struct xw_import *x;
 	const char *path;
-	struct xw_edit *edit; /* given by the caller, or NULL until path is opened */
+	struct xw_edit *edit; /* from the caller, or NULL until path is opened */
 	struct xw_update *u;
 	struct xw_intake in;
 	struct xw_tree_image image;
 	struct xw_commit_info info;
-	struct xw_dev *nowhere; /* for a dry run, like the next */
+	struct xw_dev *nowhere; /* null device used by a dry run */
 	struct xw_out contents;
 };
 
@@ -42,7 +42,7 @@ static int open_fill(struct run *r)
 	const int rc = xw_intake_open(&r->in, &r->u->place);
 
 	if (f->whiteouts == XW_WHITEOUTS_AUTO)
-		f->whiteouts = XW_WHITEOUTS_APPLY; /* there is a lower layer: the image */
+		f->whiteouts = XW_WHITEOUTS_APPLY; /* the image is the lower layer */
 	f->existing = r->x->existing;
 	f->old_xattrs = old_xattrs;
 	f->old_xattrs_arg = r->u;
@@ -82,7 +82,7 @@ static int prepare(struct run *r)
 
 	if (rc)
 		return rc;
-	if (r->x->dry_run && !r->edit && access(r->path, W_OK)) /* what a real run would report */
+	if (r->x->dry_run && !r->edit && access(r->path, W_OK)) /* a real run would fail as well */
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot open", r->path);
 	if (!r->edit)
 		rc = xw_edit_begin(r->path, &eo, &m->diag, &r->edit);
@@ -125,7 +125,7 @@ static int build(struct run *r)
 		rc = xw_update_flush(r->u);
 	if (!rc && r->x->dry_run) {
 		rc = xw_edit_preview(r->edit, &r->info);
-		r->info.blocks = 0; /* which may differ */
+		r->info.blocks = 0; /* a commit may need another number of blocks */
 		return rc;
 	}
 	if (!rc)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * External journals of a run: finding the device that -J device= names, and creating one (-O
- * journal_dev).
+ * External journals: find the device of -J device=, and create a journal device (-O journal_dev).
  */
 #include "config.h"
 
@@ -14,7 +13,7 @@
 #include "api/run.h"
 #include "base/auto.h"
 
-/* A path, or the result of libblkid for UUID=... and LABEL=...; malloc'd. */
+/* Resolve -J device= to a path, UUID=... and LABEL=... by libblkid. *out is malloc'd. */
 static int find_device(struct xw_mkfs *m, char **out)
 {
 	const char *name = m->params.journal_device;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The public mkfs handle: options in by name, one run, results out. */
+/* The public mkfs handle: options by name, one run, and a result. */
 #include "config.h"
 
 #include "api/option.h"
@@ -16,7 +16,6 @@ static const char *const option_names[] = {
 #undef X
 };
 
-/* The public codes are the internal ones: callers may rely on the numbers. */
 const char *xw_version(void)
 {
 	return PACKAGE_VERSION;
@@ -72,7 +71,7 @@ static int set_sector(struct xw_mkfs *m, const char *option, const char *value, 
 	return 0;
 }
 
-/* Options of the run itself. XW_ERR_NOTFOUND: not one of these. */
+/* Options that are not filesystem parameters. XW_ERR_NOTFOUND: unknown option. */
 static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 {
 	if (!strcmp(option, "-F")) {

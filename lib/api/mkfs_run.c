@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * One run of mkfs: plan, space, tree and data, metadata, superblock, in the order of DESIGN's data
- * flow.
+ * One run of mkfs: plan the geometry, set up the allocator, read the sources while their data is
+ * written, then write metadata and finally the superblock.
  */
 #include "config.h"
 
@@ -16,13 +16,13 @@
 #include "plan/bad.h"
 
 /*
- * Gaps of up to this many bytes are written as zeros rather than skipped: the size of a head's
- * descriptor room.
+ * Gaps of up to this many bytes are written as zeros rather than skipped: the size of the space for
+ * descriptors at the start of a group.
  */
 #define MAX_ZERO_GAP (512u << 10)
 /*
- * A gap that the data leaves before a backup location or a reserve is used later if it is at least
- * this part of a group.
+ * The gap that streamed data leaves before a superblock backup or a reserve is used later if it is
+ * at least this part of a group.
  */
 #define GAP_KEEP_PART 8u
 #define USUAL_PAGE 4096u
@@ -32,7 +32,7 @@ struct run {
 	struct xw_target target;
 	struct xw_jdev jdev; /* -J device= */
 	struct xw_builder b;
-	/* the geometry for which the space was created: its bitmap callback must not change */
+	/* the geometry that the allocator was created for: its bitmap callback must not change */
 	struct xw_geo first_geo;
 	struct xw_out out;
 	struct xw_intake in;
@@ -54,7 +54,10 @@ static int clear(struct run *r)
 	return xw_target_clear(r->m, &r->target, t);
 }
 
-/* Called before an entry is added. The first one shows that the source is valid. */
+/*
+ * Called before an entry is added. The first entry shows that the source is valid, so the target is
+ * cleared.
+ */
 static int tick_entry(void *arg, uint64_t entries)
 {
 	struct run *r = arg;
@@ -118,15 +121,12 @@ static int tick_check(void *arg, uint64_t done, uint64_t total)
 	return xw_intake_due(&r->in) || done >= total ? xw_intake_tell(&r->in, &p) : 0;
 }
 
-/*
- * Called when everything is planned, so that the search is not in vain; its result changes the
- * plan.
- */
+/* Search for bad blocks, after all other checks have succeeded, and plan again with the result. */
 static int find_bad(struct run *r)
 {
 	const struct xw_bad_scan b = {.m = r->m, .progress = tick_check, .arg = r};
 	const size_t before = r->m->params.bad.n;
-	struct xw_diag quiet = {0}; /* warnings were given already */
+	struct xw_diag quiet = {0}; /* the first planning has logged warnings already */
 	int rc = xw_bad_find(&b, &r->target);
 
 	if (rc || r->m->params.bad.n == before)
@@ -141,7 +141,7 @@ static int find_bad(struct run *r)
 	return rc && quiet.code ? xw_fail(&r->m->diag, rc, "%s", quiet.text) : rc;
 }
 
-/* As in mke2fs: a warning, and none for physical sectors that no block may have the size of. */
+/* As in mke2fs: warn unless the physical sector is larger than any usual block size. */
 static void warn_physical(struct xw_mkfs *m, const char *path)
 {
 	if (m->params.block_size && m->params.block_size >= m->sector &&
@@ -152,8 +152,8 @@ static void warn_physical(struct xw_mkfs *m, const char *path)
 }
 
 /*
- * Errors in the options are reported before those of the target, as far as they do not depend on
- * it: all of them if SIZE is given and no journal device is involved.
+ * Check everything before the target is written. Errors in options that do not depend on the target
+ * are reported first: all of them if SIZE is given and -J device= is not.
  */
 static int settle(struct run *r, const char *path)
 {
@@ -214,7 +214,7 @@ static int open_out(struct run *r)
 	if (!r->b.place.pool)
 		return xw_fail_nomem(&r->m->diag, "threads");
 	r->threaded = r->m->jobs != 1;
-	/* a gap may be a bad block */
+	/* zeros must not be written to bad blocks */
 	r->out.max_gap = r->target.dev->fresh && !r->b.geo.n_bad ? MAX_ZERO_GAP : 0;
 	return xw_batch_new(r->target.dev, XW_MAX(r->b.geo.block_size, XW_BATCH_UNIT), r->threaded,
 			    &r->m->diag, &r->out.batch);
@@ -310,11 +310,11 @@ static int fill(struct run *r)
 
 	if (!rc)
 		rc = xw_intake_read(&r->in, r->threaded, skip);
-	/* there is no source, or it has no entries */
+	/* not yet cleared: there was no entry */
 	return rc || r->target.cleared ? rc : clear(r);
 }
 
-/* Where the partition starts on its disk, in bytes; 0: no partition, or unknown. */
+/* Start of the target's partition on its disk in bytes; 0: no partition, or unknown. */
 static uint64_t partition_start(const struct run *r)
 {
 	unsigned long long sectors = 0;
@@ -410,7 +410,7 @@ static void summarise(struct run *r)
 	xw_batch_stats(r->out.batch, &st);
 	xw_run_count(r->in.tree.first, &c);
 	res->files = c.files;
-	if (b->lost_found) /* otherwise there is no tree (-S) */
+	if (b->lost_found) /* NULL with -S */
 		res->directories = c.directories - 1 - !(b->lost_found->flags & XW_BN_DEAD);
 	res->symlinks = c.symlinks;
 	res->specials = c.specials;
@@ -447,7 +447,7 @@ static void summarise(struct run *r)
 	res->warnings = r->m->diag.warnings;
 	memcpy(res->uuid, b->place.enc.sb.uuid, sizeof(res->uuid));
 	res->seconds = xw_intake_seconds(&r->in);
-	if (b->place.share) /* otherwise nothing was allocated (-S) */
+	if (b->place.share) /* NULL with -S */
 		xw_run_statistics(r->m, r->space, b->place.share, b->place.intern);
 }
 
@@ -492,7 +492,7 @@ static int make(struct run *r)
 	return rc;
 }
 
-/* The image is too small because of a size that was not explicitly requested. */
+/* Add to the message that the image is too small because of the size of an existing file. */
 static void explain_size(struct run *r, int code)
 {
 	struct xw_diag *diag = &r->m->diag;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * --oci-config: the configuration of the last container image as a file. It is written when all
- * sources were read, and gets its name when the image is complete, so that no file is replaced or
- * truncated by a run that fails. What cannot be replaced, a pipe or device, is opened only then:
- * that may wait for a reader.
+ * --oci-config: write the configuration of the last container image to a file. It is written after
+ * all sources were read and renamed into place when the image is complete: a failed run leaves an
+ * existing file unchanged. A pipe or device is opened only when the image is complete, since
+ * opening may block.
  */
 #include "config.h"
 
@@ -27,13 +27,13 @@ static int fail(struct xw_mkfs *m, int err, const char *more)
 			     "--oci-config %s%s", m->oci_config_file, more);
 }
 
-/* "-", and names of open files, behind which there may be a regular one that others write to. */
+/* "-", or a name that may refer to an open file, which must not be replaced. */
 static bool is_descriptor(const char *file)
 {
 	return !strcmp(file, "-") || !strncmp(file, "/dev/", 5) || !strncmp(file, "/proc/", 6);
 }
 
-/* The directory part of a path, to be freed. */
+/* The directory part of a path; malloc'd. */
 static char *dir_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -60,7 +60,7 @@ static bool same_path(const char *a, const char *b)
 	       !stat(dir_b, &y) && xw_same_file(&x, &y);
 }
 
-/* An existing file: can it be replaced, or written to? */
+/* Can the existing file be replaced or written to? */
 static int check_file(struct xw_mkfs *m, const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode))
@@ -68,7 +68,7 @@ static int check_file(struct xw_mkfs *m, const struct stat *st)
 	return access(m->oci_config_file, W_OK) ? fail(m, errno, "") : 0;
 }
 
-/* What can be known of the place before an existing image is overwritten. */
+/* Check that the file can be written, before an existing image is overwritten. */
 static int check_place(struct xw_mkfs *m)
 {
 	const char *file = m->oci_config_file;
@@ -79,7 +79,8 @@ static int check_place(struct xw_mkfs *m)
 		return 0;
 	if (!stat(file, &st))
 		return check_file(m, &st);
-	if (!lstat(file, &st) && S_ISLNK(st.st_mode)) /* what it names is made */
+	/* a dangling symbolic link: its target is created */
+	if (!lstat(file, &st) && S_ISLNK(st.st_mode))
 		return 0;
 	dir = dir_of(file);
 	if (!dir)
@@ -113,7 +114,7 @@ int xw_run_oci_config_check(struct xw_mkfs *m, const char *path)
 		     : check_place(m);
 }
 
-/* Write a new file that xw_run_oci_config_publish() gives its name. */
+/* Write a new file, which xw_run_oci_config_publish() renames into place. */
 static int write_new(struct xw_mkfs *m)
 {
 	struct xw_dev *dev;
@@ -152,7 +153,7 @@ int xw_run_oci_config(struct xw_mkfs *m)
 	memcpy(was, m->diag.text, sizeof(was));
 	xw_diag_clear(&m->diag);
 	if (exists && rc != XW_ERR_NOMEM && rc != XW_ERR_HOSTFULL)
-		return 0; /* in a directory that cannot be written it is in place */
+		return 0; /* written in place later, e.g. if the directory is read-only */
 	return xw_fail(&m->diag, rc == XW_ERR_HOSTFULL ? rc : XW_ERR_IO, "--oci-config %s", was);
 }
 
@@ -179,11 +180,11 @@ int xw_run_oci_config_publish(struct xw_mkfs *m)
 	int rc;
 
 	if (!m->oci_config_file || !m->oci_config)
-		return 0; /* also a run without sources */
+		return 0; /* no container image, or no source at all */
 	if (!m->oci_config_new)
 		return write_in_place(m);
 	rc = xw_newfile_publish(m->oci_config_new, true, &m->diag);
-	/* a file that is a mount point cannot be replaced */
+	/* a mount point cannot be replaced, but written to */
 	if (rc && !stat(m->oci_config_file, &st) && S_ISREG(st.st_mode)) {
 		xw_diag_clear(&m->diag);
 		rc = write_in_place(m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* May the contents of the target be overwritten, or the file be replaced? */
+/* Check whether the target may be overwritten or replaced: its existing contents, and users. */
 #include "config.h"
 
 #include <blkid/blkid.h>
@@ -18,10 +18,7 @@
 
 #define PIECE (1 << 20)
 
-/*
- * Archives and compressed files: not filesystems, but the target if IMAGE and the source were
- * swapped.
- */
+/* Detect archives and compressed files: the target if IMAGE and source were swapped. */
 static const char *find_archive(int fd, uint64_t offset)
 {
 	uint8_t head[XW_ARCHIVE_LOOK];
@@ -30,7 +27,7 @@ static const char *find_archive(int fd, uint64_t offset)
 	return n > 0 ? xw_archive_kind(head, (size_t)n) : NULL;
 }
 
-/* Filesystem types that this program creates. */
+/* Is it a filesystem type that mkfs creates? */
 static bool is_ours(const char *type)
 {
 	return !strcmp(type, "ext2") || !strcmp(type, "ext3") || !strcmp(type, "ext4") ||
@@ -61,8 +58,8 @@ static void describe(blkid_probe pr, char *what, size_t size, bool *ours)
 }
 
 /*
- * Identify the contents of fd, in a window of so many bytes (0: to the end): "" = unknown. *ours: a
- * filesystem type that this program creates.
+ * Identify the contents of fd, within `window` bytes (0: to the end). what: a description, "" if
+ * unknown; *ours: a filesystem type that mkfs creates.
  */
 static int probe(struct xw_mkfs *m, int fd, uint64_t window, char *what, size_t size, bool *ours)
 {
@@ -75,8 +72,8 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t window, char *what, size_t 
 	if (!pr)
 		return xw_fail_nomem(&m->diag, "libblkid probe");
 	/*
-	 * Too small for any filesystem: nothing found. Read errors recur when the target is
-	 * written.
+	 * A device too small for any filesystem is not probed. Read errors are ignored: they recur
+	 * when the target is written.
 	 */
 	if (!blkid_probe_set_device(pr, fd, (blkid_loff_t)offset, (blkid_loff_t)window)) {
 		blkid_probe_enable_superblocks(pr, 1);
@@ -94,8 +91,8 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t window, char *what, size_t 
 }
 
 /*
- * No known signature. A non-empty regular file that --replace would unlink is protected
- * nevertheless; overwriting in place is allowed, as in mke2fs.
+ * For --replace, without a known signature: any data protects the file. Overwriting in place is
+ * allowed, as in mke2fs.
  */
 static int look_for_data(struct xw_mkfs *m, const char *path, int fd, char *what, size_t size)
 {
@@ -143,7 +140,7 @@ static int check(struct xw_mkfs *m, const char *path, int fd, const struct stat 
 	if (m->force)
 		return 0;
 	rc = probe(m, fd, window, what, sizeof(what), &ours);
-	if (rc || (ours && m->replace)) /* which states that an old image may be replaced */
+	if (rc || (ours && m->replace)) /* --replace allows to replace an old image */
 		return rc;
 	if (!what[0] && m->replace)
 		rc = look_for_data(m, path, fd, what, sizeof(what));
@@ -155,7 +152,7 @@ int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct
 {
 	int rc = check(m, path, fd, st, window);
 
-	/* A plan overwrites nothing: what the run would stop at is only said. */
+	/* With -n nothing is overwritten: only warn. */
 	if (m->plan_only && (rc == XW_ERR_EXISTS || rc == XW_ERR_BUSY)) {
 		xw_log(&m->diag, XW_LOG_WARN, "%s", m->diag.text);
 		xw_diag_clear(&m->diag);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The handle behind struct xw_mkfs, and the steps of a run. */
+/* struct xw_mkfs, and the steps of a run. */
 #ifndef XW_API_RUN_H
 #define XW_API_RUN_H
 
@@ -15,13 +15,13 @@
 #include "import/fill.h"
 #include "plan/params.h"
 
-/* What the run did, for reports. */
+/* Statistics of a run. */
 struct xw_run_stats {
 	bool known;
 	struct xw_space_stats space;
-	size_t memory; /* of the allocator */
-	struct xw_cache_stats cache; /* of blocks, by contents */
-	struct xw_xintern_stats sets; /* of attributes, before they are blocks */
+	size_t memory; /* used by the allocator, in bytes */
+	struct xw_cache_stats cache; /* sharing of xattr blocks */
+	struct xw_xintern_stats sets; /* sharing of attribute sets */
 };
 
 struct xw_mkfs {
@@ -30,15 +30,15 @@ struct xw_mkfs {
 	struct xw_select select;
 	struct xw_labels labels;
 	XW_VEC(char *) sources;
-	XW_VEC(char *) tables; /* --device-table: read after the sources */
-	/* for each of sources: fn NULL if that is a path, else what supplies it, and its name */
+	XW_VEC(char *) tables; /* --device-table; applied after the sources */
+	/* parallel to sources: the callback that supplies the source; fn NULL: a path */
 	XW_VEC(struct xw_feed_call) calls;
 	bool plan_only, direct, supers_only; /* -n, -D, -S */
-	bool replace; /* --replace: a new file replaces an old one */
+	bool replace; /* --replace: create a new file and rename it over an existing one */
 	char *bad_list; /* -l; owned */
 	char *undo_file; /* -z; owned */
 	unsigned check; /* number of -c options */
-	uint32_t sector, physical_sector; /* 0: those of the device */
+	uint32_t sector, physical_sector; /* in bytes; 0: as the device reports */
 	bool find_uuid, find_seed; /* -S: use those of the existing filesystem */
 	/* number of -F options: one for existing contents, two for a target in use */
 	unsigned force;
@@ -48,12 +48,12 @@ struct xw_mkfs {
 	char *platform, *spool_dir; /* --platform, --tmpdir; owned, or NULL */
 	bool spool_limited; /* --spool-limit */
 	uint64_t spool_limit;
-	/* --oci-config, and what it will hold: owned */
+	/* --oci-config, and its contents; owned */
 	char *oci_config_file;
 	bool oci_source; /* a container image was read */
 	char *oci_config;
 	size_t oci_config_len;
-	struct xw_newfile *oci_config_new; /* it is written, and has no name yet */
+	struct xw_newfile *oci_config_new; /* written but not yet renamed into place */
 	unsigned jobs; /* 0 = one per processor */
 	bool ran;
 	xw_progress_cb *progress;
@@ -62,34 +62,33 @@ struct xw_mkfs {
 	void *names_arg;
 	struct xw_log_to log;
 	struct xw_mkfs_result result;
-	XW_VEC(uint64_t) backups; /* of the superblock, for the result */
+	XW_VEC(uint64_t) backups; /* blocks of superblock backups, for the result */
 	struct xw_run_stats stats;
 	struct xw_json json;
 };
 
 /* sources.c: shared by creating and importing. */
 
-/* Options for reading sources. XW_ERR_NOTFOUND: not one of these. */
+/* Set an option for reading sources. XW_ERR_NOTFOUND: unknown option. */
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value);
 
 /* Store a copy of the value of an option, which must not be empty. */
 int xw_run_set_text(struct xw_mkfs *m, const char *option, const char *value, char **to);
-/* Free what these options have stored. */
+/* Free the values of these options. */
 void xw_run_source_clear(struct xw_mkfs *m);
 /*
- * oci_config.c: --oci-config. When all sources were read, prepare to write the configuration of the
- * last container image, as far as that can be done without a change to an existing file.
- * XW_ERR_INPUT: there was none.
+ * oci_config.c: --oci-config. Called after all sources were read: write the configuration of the
+ * last container image, without changing an existing file.
  */
 int xw_run_oci_config(struct xw_mkfs *m);
-/* So many sources were opened, which are all: XW_ERR_INPUT if none has a configuration. */
+/* XW_ERR_INPUT if all sources were opened and none is a container image. */
 int xw_run_oci_config_needed(struct xw_mkfs *m, size_t opened);
-/* When the image is complete, and closed: may block. */
+/* Called when the image is complete and closed. May block. */
 int xw_run_oci_config_publish(struct xw_mkfs *m);
 void xw_run_oci_config_clear(struct xw_mkfs *m);
 /*
- * Before anything is read: the file must be neither the image nor a source (XW_ERR_USAGE), and in a
- * place that can be written.
+ * Called before anything is read. XW_ERR_USAGE: the file is the image or a source; XW_ERR_IO: it
+ * cannot be written.
  */
 int xw_run_oci_config_check(struct xw_mkfs *m, const char *path);
 
@@ -97,28 +96,34 @@ int xw_run_oci_config_check(struct xw_mkfs *m, const char *path);
 struct xw_intake {
 	struct xw_mkfs *m;
 	const char *path; /* path of the image */
-	const char *interrupted; /* the message on an interrupt */
-	/* other processes may open its image while waiting for input; or NULL */
+	const char *interrupted; /* message of a canceled run */
+	/* other processes may access its image while the run waits for input; or NULL */
 	struct xw_edit *edit;
 	struct xw_tree tree;
 	struct xw_sink sink;
 	struct xw_fill fill;
-	struct xw_source *source; /* the current source; NULL in between */
+	struct xw_source *source; /* the source being read, or NULL */
 	struct timespec begin, last_tick;
 };
 void xw_intake_begin(struct xw_intake *in, struct xw_mkfs *m, const char *path);
-double xw_intake_seconds(const struct xw_intake *in); /* seconds since then */
+double xw_intake_seconds(const struct xw_intake *in); /* since xw_intake_begin() */
 /* Is a progress report due? */
 bool xw_intake_due(const struct xw_intake *in);
-/* XW_ERR_CANCELED */
+/* Report progress. XW_ERR_CANCELED. */
 int xw_intake_tell(struct xw_intake *in, const struct xw_progress *p);
 int xw_intake_report(struct xw_intake *in, const char *phase);
-/* arg: the intake. Called periodically while data arrives, and before each entry. */
+/*
+ * Callbacks of sources: called periodically while data is read, and before each entry. arg: the
+ * intake.
+ */
 int xw_intake_tick(void *arg);
 int xw_intake_tick_entry(void *arg, uint64_t entries);
-/* The tree exists. Initializes sink and fill, and the sharing of p, which the caller owns. */
+/*
+ * Initialize sink, fill, and p->share and p->intern, which the caller frees. in->tree must be
+ * initialized.
+ */
 int xw_intake_open(struct xw_intake *in, struct xw_placer *p);
-/* Read all sources completely. skip: the target, in case a source directory contains it. */
+/* Read all sources. skip: files that are skipped in source directories: the target. */
 int xw_intake_read(struct xw_intake *in, bool threaded, const struct xw_file_id skip[2]);
 void xw_intake_close(struct xw_intake *in); /* does not close the tree */
 /* Counts of the new inodes of a tree, by type. */
@@ -127,59 +132,64 @@ struct xw_run_count {
 	uint64_t in_inodes; /* files and directories stored inline */
 };
 void xw_run_count(const struct xw_binode *first, struct xw_run_count *c);
-/* statistics.c: keep and log what the allocator did, and the sharing of attributes. */
+/* statistics.c: store and log statistics of the allocator and of attribute sharing. */
 void xw_run_statistics(struct xw_mkfs *m, const struct xw_space *space, struct xw_share *share,
 		       const struct xw_xintern *sets);
-/* The same as members of the result. */
+/* Write the stored statistics as JSON members. */
 void xw_run_stats_json(const struct xw_mkfs *m, struct xw_json *j);
 
-/* Free the contents of the handle, not the handle itself. */
+/* Free the contents of the handle but not *m. */
 void xw_mkfs_clear(struct xw_mkfs *m);
 
 /*
  * overwrite.c: may the target, open as fd, be overwritten? XW_ERR_BUSY: it is in use;
- * XW_ERR_EXISTS: it has contents, and -F was not set. Only `window` bytes from -E offset on are
- * examined; 0: all up to the end.
+ * XW_ERR_EXISTS: it has contents, and -F was not set. Contents are examined from -E offset on, for
+ * `window` bytes or, with 0, to the end.
  */
 int xw_overwrite_check(struct xw_mkfs *m, const char *path, int fd, const struct stat *st,
 		       uint64_t window);
 
-/* target.c: the device. */
+/* target.c: the image file or device. */
 struct xw_target {
-	struct xw_dev *dev; /* NULL with plan_only */
+	struct xw_dev *dev; /* NULL before xw_target_open() */
 	const char *path;
 	uint64_t have; /* size available in an existing target after -E offset; 0 = none */
-	uint64_t partition_size; /* of the partition that begins at -E offset; 0: none */
+	uint64_t partition_size; /* size of the partition that begins at -E offset; 0: none */
 	unsigned partition; /* its number */
-	bool exists, is_block; /* exists: and is overwritten; false for a file to be replaced */
-	bool replaces; /* --replace: there is a file of that name */
+	bool exists, is_block; /* exists: overwrite in place; false for --replace */
+	bool replaces; /* --replace: a file of that name exists */
 	struct xw_file_id opened, replaced; /* may be inside a source directory */
-	struct xw_newfile *file; /* a new file of ours, not named yet */
-	uint64_t file_size; /* size of an existing regular file, restored after a failure */
+	struct xw_newfile *file; /* a new file without a name yet */
+	uint64_t file_size; /* size of an existing file, restored after a failure */
 	bool cleared; /* the old contents were removed */
 	bool undo; /* dev writes an undo file */
 };
-/* Set the sector sizes that no option gave to those of the device; 0: not a device, or unknown. */
+/* Set sector sizes that no option has set to those of the device, if path is one. */
 void xw_target_sectors(struct xw_mkfs *m, const char *path);
-/* May the target be overwritten, and what is its size? Does not open it for writing. */
+/*
+ * Check that the target may be overwritten, and determine its size, without opening it for writing.
+ */
 int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t);
-/* XW_ERR_EXISTS: params.size_bytes, now final, reaches beyond the partition, and -F was not set. */
+/*
+ * Check the final params.size_bytes. XW_ERR_EXISTS: the filesystem would exceed its partition, and
+ * -F was not set.
+ */
 int xw_target_fits(struct xw_mkfs *m, const struct xw_target *t);
 /*
- * Open for reading the medium, bypassing the page cache if possible; with -cc for writing, too. The
- * caller closes t->dev.
+ * Open the target for the bad block search: with O_DIRECT if possible, read-only unless -cc is set.
+ * The caller closes t->dev.
  */
 int xw_target_open_check(struct xw_mkfs *m, struct xw_target *t);
-/* Called when params.size_bytes is final. Existing contents are not touched. */
+/* Open the target, with params.size_bytes final. Existing contents are not changed. */
 int xw_target_open(struct xw_mkfs *m, struct xw_target *t);
 /*
- * Remove the old contents: superblocks, redo file, everything that -E discard discards. The source
- * was opened successfully by then.
+ * Remove the old contents: superblocks, redo file, and with -E discard everything. Called when the
+ * first source has proved readable.
  */
 int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick);
-/* The filesystem is complete: a new file gets its name, an old one its final size. */
+/* Called when the filesystem is complete: rename a new file into place and finish the undo file. */
 int xw_target_publish(struct xw_mkfs *m, struct xw_target *t);
-/* Close. If `ok` is false a new file is removed, and an old one gets its old size. */
+/* Close the target. Unless `ok`, remove a new file or restore the size of an existing one. */
 void xw_target_close(struct xw_target *t, bool ok);
 
 /* bad.c: -l and -c. */
@@ -191,18 +201,16 @@ struct xw_bad_scan {
 	int (*progress)(void *arg, uint64_t done, uint64_t total); /* non-zero ends the search */
 	void *arg;
 };
-/* Search the target, and add the bad blocks to params.bad. -cc destroys the contents. */
+/* Search the target for bad blocks and add them to params.bad. -cc destroys the contents. */
 int xw_bad_find(const struct xw_bad_scan *b, const struct xw_target *t);
 
 /* supers.c: -S. */
 
-/*
- * Check for options that contradict it. To be called between xw_params_check and xw_params_finish.
- */
+/* Check for options that contradict -S. Called between xw_params_check() and xw_params_finish(). */
 int xw_supers_check(struct xw_mkfs *m);
 /*
- * Take UUID and hash seed from a copy of the superblock. XW_ERR_USAGE when a copy shows that geo is
- * not the geometry of the filesystem, and, with checksums, when no copy is left; not with force.
+ * Take UUID and hash seed from a superblock copy. XW_ERR_USAGE, unless -F is set: a copy shows
+ * another geometry than geo, or no copy was found and checksums depend on the UUID.
  */
 int xw_supers_identity(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *geo);
 
@@ -213,9 +221,9 @@ int xw_supers_identity(struct xw_mkfs *m, const struct xw_target *t, const struc
  * Without that option j->dev stays NULL.
  */
 int xw_journal_open(struct xw_mkfs *m, struct xw_jdev *j);
-/* When the parameters are final: is it suitable and unused? */
+/* Check with final parameters that the journal is suitable and unused. */
 int xw_journal_check(struct xw_mkfs *m, const struct xw_jdev *j);
-/* -O journal_dev: create one instead of a filesystem. */
+/* -O journal_dev: create a journal device instead of a filesystem. */
 int xw_journal_make(struct xw_mkfs *m, struct xw_target *t);
 
 #endif

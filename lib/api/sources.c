@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Shared by creating and importing: options for reading sources, and statistics. */
+/* Shared by mkfs and import: options for sources, progress, and reading the sources. */
 #include "config.h"
 
 #include "api/option.h"
@@ -78,7 +78,7 @@ static int set_spool_limit(struct xw_mkfs *m, const char *option, const char *va
 	return 0;
 }
 
-/* Options for container images. XW_ERR_NOTFOUND: not one of these. */
+/* Options for container images. XW_ERR_NOTFOUND: unknown option. */
 static int set_oci(struct xw_mkfs *m, const char *option, const char *value)
 {
 	if (!strcmp(option, "--no-oci")) {
@@ -214,7 +214,7 @@ int xw_intake_tell(struct xw_intake *in, const struct xw_progress *p)
 	struct xw_mkfs *m = in->m;
 
 	clock_gettime(CLOCK_MONOTONIC, &in->last_tick);
-	if (m->diag.code == XW_ERR_CANCELED) /* a reader asks once more while it is closed */
+	if (m->diag.code == XW_ERR_CANCELED) /* a reader calls once more while it is closed */
 		return XW_ERR_CANCELED;
 	if (m->progress && m->progress(m->progress_arg, p))
 		return xw_fail(&m->diag, XW_ERR_CANCELED, "%s: %s", in->path, in->interrupted);
@@ -270,7 +270,7 @@ static void open_sink(struct xw_intake *in, struct xw_placer *p)
 		.tick = xw_intake_tick,
 		.tick_arg = in,
 	};
-	/* if the filesystem has inline data small contents are stored in the inode */
+	/* with inline_data, small files are stored in the inode */
 	if (!xw_has_incompat(&p->enc.features, XW_INCOMPAT_INLINE_DATA))
 		return;
 	in->sink.inline_room = inline_room;
@@ -336,7 +336,10 @@ static bool excluded(const void *arg, struct xw_slice path)
 	return xw_select_excluded(arg, path);
 }
 
-/* Tables that are read, before the sources: an existing image is not yet overwritten. */
+/*
+ * Device tables, all read before the sources: an invalid one is found before an existing image is
+ * overwritten.
+ */
 struct tables {
 	XW_VEC(struct xw_source *) v;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics of the allocator and of shared attributes: YAML for -vv, members for --json. */
+/* Statistics of the allocator and of attribute sharing: YAML for -vv, members for --json. */
 #include "config.h"
 
 #include "api/run.h"
@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A criterion is one line. */
+/* Log each allocation criterion as one line. */
 struct lines {
 	struct xw_diag *diag;
-	char line[256]; /* of the criterion that is open; empty: none is */
+	char line[256]; /* line of the current criterion; "": none */
 };
 
 static void open_line(void *arg, const char *name)

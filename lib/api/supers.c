@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * -S: writes superblocks and descriptors over a filesystem that has lost them; everything else is
- * untouched, for e2fsck to interpret.
+ * -S: write superblocks and group descriptors of a filesystem that has lost them, and nothing else,
+ * as a preparation for e2fsck.
  *
- * All checksums, and the order of names in directories, depend on the UUID and the hash seed. If
- * they are not given, those of the filesystem are used, from any copy of the superblock that is
- * left. A copy also contains the geometry: if an option does not match it, that is reported and
- * nothing is written. Copies are searched for where the options place them, then at every block
- * size where groups of the default size have them.
+ * All checksums depend on the UUID, and the order of directory entries on the hash seed. Unless
+ * given, both are taken from any remaining superblock copy. If the geometry in the copy contradicts
+ * the options, the run fails and nothing is written. Copies are searched where the options place
+ * them, then, for each block size, where groups of the default size have them.
  */
 #include "config.h"
 
@@ -31,7 +30,7 @@ int xw_supers_check(struct xw_mkfs *m)
 	return 0;
 }
 
-/* A valid copy of the superblock, or none: blocks_count 0. */
+/* A valid copy of the superblock; blocks_count 0: none was found. */
 struct copy {
 	uint64_t at; /* in bytes */
 	struct xw_super sb;
@@ -63,7 +62,10 @@ static bool same_shape(const struct copy *c, const struct xw_geo *geo)
 	       c->sb.inode_size == geo->inode_size;
 }
 
-/* Search where geo has copies. *other: a copy of another geometry. */
+/*
+ * Search the places of copies in `places` for a copy with the geometry geo. *other: the first copy
+ * with another geometry.
+ */
 static bool find_copy(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *places,
 		      const struct xw_geo *geo, struct copy *found, struct copy *other)
 {
@@ -84,7 +86,7 @@ static bool find_copy(struct xw_mkfs *m, const struct xw_target *t, const struct
 	return false;
 }
 
-/* Search where filesystems with groups of the default size have them. */
+/* Search for a copy with another geometry where groups of the default size have copies. */
 static void find_other(struct xw_mkfs *m, const struct xw_target *t, const struct xw_geo *geo,
 		       struct copy *other)
 {

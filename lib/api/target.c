@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The target of a mkfs: its size, and preparing it so that unwritten ranges read as zeros. */
+/*
+ * The target of mkfs: checks, opening, and removal of old contents, so that unwritten ranges read
+ * as zeros.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -20,12 +23,12 @@
 #include "commit/undo_dev.h"
 #include "dev/partition.h"
 
-#define DISCARD_STEP (1ull << 30) /* bytes discarded at once, so that an interrupt is noticed */
+#define DISCARD_STEP (1ull << 30) /* bytes per request: the run can be canceled in between */
 #define DISCARD_ALIGN 4096u
 
 /*
- * Sources are checked before the target is touched: a misspelled one must not destroy an image, and
- * the target must not be read while it is overwritten.
+ * Check the sources before the target is changed: a misspelled name must not destroy an image, and
+ * the target must not be a source.
  */
 static int check_sources(struct xw_mkfs *m, const char *path, const struct stat *target)
 {
@@ -84,7 +87,7 @@ void xw_target_sectors(struct xw_mkfs *m, const char *path)
 		m->physical_sector = physical;
 }
 
-/* Options that contradict creating a new file. */
+/* Check for options that contradict --replace. */
 static int check_replace(struct xw_mkfs *m, const struct xw_target *t)
 {
 	const char *with = m->supers_only     ? "-S"
@@ -103,8 +106,8 @@ static int check_replace(struct xw_mkfs *m, const struct xw_target *t)
 }
 
 /*
- * With -E offset in an image that has a partition table, the partition that begins there limits the
- * filesystem: beyond its end is another one, or the backup of the table.
+ * With -E offset and a partition table, find the partition that begins at the offset: the
+ * filesystem must not exceed it.
  */
 static int find_partition(struct xw_mkfs *m, struct xw_target *t, int fd)
 {
@@ -214,8 +217,8 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 }
 
 /*
- * The superblocks of the old contents are removed first: an interrupted run must leave no
- * filesystem, and a backup of the old one must never be taken for one of ours.
+ * Overwrite the superblock and its backups of an old filesystem: an interrupted run must leave no
+ * filesystem, and an old backup must not be taken for one of the new filesystem.
  */
 static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 {
@@ -248,16 +251,16 @@ static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 		}
 	}
 	if (!rc)
-		xw_diag_clear(&m->diag); /* an unreadable old superblock is not our failure */
+		xw_diag_clear(&m->diag); /* an unreadable old superblock is no failure */
 	if (!rc)
 		rc = xw_dev_pwrite(dev, zeros, sizeof(zeros), 0);
-	/* Flushed, or a power failure could restore the old superblock over later writes. */
+	/* Without a flush, a power failure could restore the old superblock after later writes. */
 	return rc ? rc : xw_dev_flush(dev);
 }
 
 /*
- * Remove the redo file of an interrupted change to the filesystem that is overwritten. It would be
- * in the way, and could be taken for ours if the same UUID is set.
+ * Remove the redo file of an interrupted change to the old filesystem. It would prevent changes, or
+ * be applied to the new filesystem if that has the same UUID.
  */
 static void drop_redo_file(struct xw_mkfs *m, const char *path)
 {
@@ -279,7 +282,7 @@ static int open_once(struct xw_mkfs *m, struct xw_target *t, unsigned flags)
 }
 
 /*
- * With `direct`, bypassing the page cache; if the host does not support that it is logged at
+ * Open the target, with O_DIRECT if `direct` is set and the host supports it; otherwise log that at
  * `level`.
  */
 static int open_dev(struct xw_mkfs *m, struct xw_target *t, unsigned flags, bool direct,
@@ -306,7 +309,7 @@ int xw_target_open_check(struct xw_mkfs *m, struct xw_target *t)
 	return rc;
 }
 
-/* A new file in the filesystem of /dev would be in memory: the user means a missing device. */
+/* Would the new file be in the filesystem of /dev? That is in memory: a device is missing. */
 static bool is_missing_device(const struct xw_target *t)
 {
 	const char *slash = strrchr(t->path, '/');
@@ -341,7 +344,7 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 	if (!t->exists && !m->force && is_missing_device(t))
 		return xw_fail(&m->diag, XW_ERR_NOTFOUND,
 			       "%s: no such device (-F creates a regular file)", t->path);
-	if (m->undo_file) /* what was discarded could not be saved */
+	if (m->undo_file) /* discarded blocks would not be saved */
 		m->params.discard = 0;
 	rc = open_dev(m, t, t->exists ? 0 : XW_DEV_CREATE, m->direct, XW_LOG_WARN);
 	if (rc)
@@ -349,18 +352,18 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 	name = t->file ? xw_newfile_name(t->file) : t->path;
 	if (name && !stat(name, &st))
 		t->opened = (struct xw_file_id){st.st_dev, st.st_ino};
-	/* a cleared file consists of holes, unless its blocks are to be kept */
+	/* a cleared file has no blocks unless -E nodiscard keeps them */
 	t->dev->fresh = !t->is_block && (!t->exists || m->params.discard);
 	t->dev->keep = t->exists && !m->params.discard;
 	if (off)
 		rc = xw_dev_open_offset(t->dev, off, &t->dev);
 	if (!rc && m->undo_file)
 		rc = open_undo(m, t);
-	/* without SIZE, the final size is unknown yet */
+	/* 0 without SIZE: the final size is not known yet */
 	return rc ? rc : xw_dev_check_end(t->dev, bytes);
 }
 
-/* As in mke2fs: if the host cannot discard, that is no failure. */
+/* Discard the target. As in mke2fs it is no failure if that is not supported. */
 static int discard(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick)
 {
 	uint64_t off = m->params.offset;
@@ -384,7 +387,7 @@ static int discard(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick t
 int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick)
 {
 	uint64_t off = m->params.offset, bytes = m->params.size_bytes;
-	/* The rest of a longer file, after the filesystem, is kept. */
+	/* Data after the filesystem in a longer file is kept. */
 	const bool tail = m->params.size_set && bytes < t->file_size;
 	bool keep = t->dev->keep;
 	int rc = 0;
@@ -400,13 +403,13 @@ int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick 
 		return rc;
 	if (t->is_block)
 		return m->params.discard ? discard(m, t, tick) : 0;
-	if (off) /* what surrounds our range belongs to others */
+	if (off) /* data before and after the filesystem is kept */
 		return keep ? 0 : xw_dev_zero(t->dev, 0, XW_MIN(t->have, bytes));
 	if (keep || !t->file_size || !xw_dev_discard(t->dev, 0, tail ? bytes : t->file_size))
 		return 0;
 	if (tail)
 		return xw_dev_zero(t->dev, 0, bytes);
-	/* no holes here: truncating and extending yields only holes */
+	/* holes cannot be punched: truncate and extend the file */
 	rc = xw_dev_check_end(t->dev, t->file_size);
 	if (!rc)
 		rc = xw_dev_set_size(t->dev, 0);
@@ -430,14 +433,14 @@ void xw_target_close(struct xw_target *t, bool ok)
 	const bool restore = t->cleared && t->exists && !t->is_block && !ok;
 	struct stat st;
 
-	if (t->undo && !ok) /* what a failed run left can be undone, too */
+	if (t->undo && !ok) /* a failed run can be undone, too */
 		(void)xw_undo_dev_finish(t->dev);
 	xw_dev_close(t->dev);
 	t->dev = NULL;
 	xw_newfile_close(t->file);
 	t->file = NULL;
-	/* by name, since a device that starts in the middle of the file cannot truncate it */
+	/* by name: the device may start at an offset in the file */
 	if (restore && !stat(t->path, &st) && st.st_ino == t->opened.ino &&
 	    (uint64_t)st.st_size != t->file_size && truncate(t->path, (off_t)t->file_size))
-		return; /* the failure was reported already */
+		return; /* the run has failed anyway */
 }

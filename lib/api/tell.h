@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Log lines of all handles, and the time between two calls of a progress callback. */
+/* Log callbacks of all handles, and the interval of progress callbacks. */
 #ifndef XW_API_TELL_H
 #define XW_API_TELL_H
 
@@ -8,7 +8,7 @@
 #include "api/xw.h"
 #include "base/err.h"
 
-#define XW_TELL_EACH 0.1 /* seconds between two calls of a progress callback */
+#define XW_TELL_EACH 0.1 /* minimum seconds between two calls of a progress callback */
 
 struct xw_log_to {
 	xw_log_cb *cb;
@@ -17,7 +17,7 @@ struct xw_log_to {
 
 /* Pass the log lines of *diag to cb; NULL: drop them. *to must live as long as *diag. */
 void xw_forward_log(struct xw_diag *diag, struct xw_log_to *to, xw_log_cb *cb, void *arg);
-/* Seconds that the monotonic clock has advanced. */
+/* Seconds since *t, a time of CLOCK_MONOTONIC. */
 double xw_seconds_since(const struct timespec *t);
 
 #endif

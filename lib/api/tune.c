@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The public tune handle: options in by name, one run, results out. */
+/* The public tune handle: options by name, one run, and a result. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -76,7 +76,8 @@ static void format_line(char *dst, size_t room, const char *fmt, va_list ap)
 
 static void format_line(char *dst, size_t room, const char *fmt, va_list ap)
 {
-	char raw[LINE_MAX_BYTES + 1]; /* one more than fits, so that copy_clean sees the overflow */
+	/* one byte more than fits, so that copy_clean() detects an overflow */
+	char raw[LINE_MAX_BYTES + 1];
 
 	if (vsnprintf(raw, sizeof(raw), fmt, ap) < 0)
 		snprintf(raw, sizeof(raw), "(message cannot be formatted)");

@@ -52,19 +52,19 @@ enum xw_err {
 #undef X
 };
 
-/* NOTE: information that every user should see although nothing is wrong; hidden by -q only. */
+/* NOTE: information for every user although nothing is wrong; only -q hides it. */
 enum xw_log_level { XW_LOG_WARN = 1, XW_LOG_INFO = 2, XW_LOG_DEBUG = 3, XW_LOG_NOTE = 4 };
 
-/* Receives one line without a newline. Called from the thread that called the library. */
+/* Receives one line without a newline, on the thread that called the library. */
 typedef void xw_log_fn(void *arg, enum xw_log_level level, const char *line);
 
-/* Receives the failures and warnings of one handle. Zero-initialized: nothing is logged. */
+/* The first failure of one handle, and its log callback. Zero-initialized: nothing is logged. */
 struct xw_diag {
 	int code; /* code of the first failure, 0 = none */
 	char text[768]; /* the message of that failure */
 	xw_log_fn *log; /* may be NULL */
 	void *log_arg;
-	unsigned warnings; /* lines logged at XW_LOG_WARN */
+	unsigned warnings; /* number of lines logged at XW_LOG_WARN */
 };
 
 /* Default text of a code; "unknown error" for anything else. Never NULL. */
@@ -91,7 +91,7 @@ void xw_fail_add(struct xw_diag *d, const char *text);
  */
 void xw_fail_repair(struct xw_diag *d);
 
-/* xw_fail(d, XW_ERR_NOMEM, ...) with a standard line naming what was being allocated. */
+/* xw_fail(d, XW_ERR_NOMEM, ...) with a standard message that names the allocated object. */
 int xw_fail_nomem(struct xw_diag *d, const char *what);
 
 /* Forget the recorded failure. */

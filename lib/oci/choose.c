@@ -9,7 +9,7 @@
 
 #include "base/types.h"
 
-/* A list for messages: as many names as fit. */
+/* A list of names in a message, truncated to fit. */
 struct list {
 	char text[320];
 	size_t n;
@@ -22,7 +22,7 @@ static void list_add(struct list *l, const char *name)
 
 	snprintf(one, sizeof(one), "%.80s", name);
 	if (l->n && strstr(l->text, one))
-		return; /* said already, or as a part of another name: it is only a hint */
+		return; /* in the list already, or part of a longer name: the list is only a hint */
 	if (len + strlen(one) + 8 > sizeof(l->text)) {
 		if (len + 6 < sizeof(l->text) && !strstr(l->text, ", ..."))
 			strcat(l->text, ", ...");
@@ -44,8 +44,8 @@ static bool is_named(const struct xw_oci_desc *d, const char *ref)
 }
 
 /*
- * Is it tagged as something about another manifest of the index: "sha256-HEX", for the referrers of
- * that digest, or "sha256-HEX.sig" and the like, as cosign does?
+ * Does its tag refer to another manifest of the index: "sha256-HEX" (referrers of that digest), or
+ * "sha256-HEX.sig" and similar (cosign)?
  */
 static bool is_about_other(const struct xw_oci_descs *from, const struct xw_oci_desc *d)
 {
@@ -62,7 +62,7 @@ static bool is_about_other(const struct xw_oci_descs *from, const struct xw_oci_
 	return false;
 }
 
-/* Is it an image, and one that was asked for? */
+/* Is it an image that matches the request? */
 static bool is_candidate(const struct xw_oci_descs *from, const struct xw_oci_desc *d,
 			 const struct xw_oci_wish *w, bool top)
 {
@@ -144,7 +144,7 @@ int xw_oci_choose(const struct xw_oci_descs *from, const struct xw_oci_wish *w, 
 		r = rank(d, w);
 		if (!r)
 			continue;
-		/* neither a second name nor another platform of the same image */
+		/* not a second name or another platform of the same image */
 		if (top && !w->ref && best && !same_image(d, best) &&
 		    !xw_digest_same(&best->digest, &d->digest))
 			other = d;
@@ -166,7 +166,7 @@ int xw_oci_choose(const struct xw_oci_descs *from, const struct xw_oci_wish *w, 
 	return 0;
 }
 
-/* Without what docker adds to short names. */
+/* Remove the prefixes that Docker adds to short names. */
 static const char *short_name(const char *name)
 {
 	static const char *const defaults[] = {"docker.io/library/", "docker.io/", "localhost/"};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON to structs. jansson checks syntax, UTF-8, depth and numbers, and refuses members that occur
- * twice, of which another program might take the other one. What a document does not need is not
- * looked at.
+ * Convert JSON to structs. jansson checks syntax, UTF-8, depth and numbers, and rejects duplicate
+ * members, which other programs might interpret differently. Unknown members are ignored.
  */
 #include "config.h"
 
@@ -13,8 +12,8 @@
 
 #include "base/types.h"
 
-#define SHOWN 100 /* maximum length of a string of the document in messages */
-#define ELEMENTS_MAX 65535u /* of an array: as many as there can be layers */
+#define SHOWN 100 /* maximum length of a document's string in messages */
+#define ELEMENTS_MAX 65535u /* maximum number of elements of an array: the limit of layers */
 
 struct decoder {
 	const char *name;
@@ -43,7 +42,7 @@ static int wrong(const struct decoder *d, const char *what)
 	return xw_fail(d->diag, XW_ERR_INPUT, "%s: %s", d->name, what);
 }
 
-/* A member that is a string, copied: "" or `none` if there is none or it is null. */
+/* Copy a string member; *out is `none` if the member is missing or null. */
 static int get_text(const struct decoder *d, const json_t *o, const char *key, const char *none,
 		    const char **out)
 {
@@ -65,7 +64,7 @@ static int get_text(const struct decoder *d, const json_t *o, const char *key, c
 	return 0;
 }
 
-/* A member that is an array: NULL with *n 0 if there is none. */
+/* Find an array member; NULL with *n 0 if it is missing or null. */
 static int get_array(const struct decoder *d, const json_t *o, const char *key,
 		     const json_t **array, size_t *n)
 {
@@ -149,8 +148,8 @@ static int decode_url(const struct decoder *d, const json_t *o, struct xw_oci_de
 }
 
 /*
- * Does the descriptor say itself that it is no image: an artifact (signature, list of components),
- * or, by its platform, an attestation? The artifact type of an image is that of its configuration.
+ * Detect descriptors of other things than images: artifacts (signatures, SBOMs) by their type, and
+ * attestations by their platform. An image may have the type of its configuration.
  */
 static int decode_role(const struct decoder *d, const json_t *o, struct xw_oci_desc *out)
 {
@@ -210,8 +209,8 @@ static int decode_descs(const struct decoder *d, const json_t *o, const char *ke
 }
 
 /*
- * One that could be read either way is refused: different programs would see different images
- * under one digest.
+ * Decode an index or manifest. A document that could be both is rejected: programs would see
+ * different images under one digest.
  */
 static int decode_either(const struct decoder *d, const json_t *o, struct xw_oci_doc *out)
 {

@@ -68,7 +68,7 @@ int xw_oci_platform_here(struct xw_arena *arena, struct xw_diag *diag, struct xw
 		p->variant = known[i].variant;
 		return 0;
 	}
-	/* the others have the same name in both */
+	/* other names are the same in Go and uname(2) */
 	p->arch = part(arena, u.machine, strlen(u.machine));
 	return p->arch ? 0 : xw_fail_nomem(diag, "platform");
 }
