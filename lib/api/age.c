@@ -7,6 +7,7 @@
 
 #include "age/options.h"
 #include "api/handle.h"
+#include "api/option.h"
 
 _Static_assert(XW_AGE_CLASSES == XW_AGE_ORDERS && XW_AGE_CLASSES >= XW_SPACE_ORDERS,
 	       "size classes");
@@ -52,7 +53,7 @@ void xw_age_free(struct xw_age *a)
 int xw_age_set(struct xw_age *a, const char *option, const char *value)
 {
 	struct xw_diag diag = {0};
-	int rc = xw_handle_may_set(&a->h, option);
+	int rc = xw_option_unused(a->h.ran, option, &a->h.diag);
 
 	if (rc)
 		return rc;

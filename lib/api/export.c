@@ -349,10 +349,17 @@ static int open_run(struct run *r, const char *path)
 	return 0;
 }
 
-static void close_run(struct run *r)
+/*
+ * End a run with result rc. Fails if the journal could not be replayed: damage of single items is
+ * reported elsewhere.
+ */
+static int close_run(struct run *r, int rc)
 {
 	const struct xw_export_stats *s = &r->stats;
 
+	if (!rc && r->recovered.journal_lost)
+		rc = xw_fail(&r->x->diag, XW_ERR_CORRUPT, "%s: the journal could not be replayed",
+			     r->dev->name);
 	r->x->result = (struct xw_export_result){
 		.files = s->files,
 		.directories = s->directories,
@@ -374,15 +381,7 @@ static void close_run(struct run *r)
 	xw_fail_repair(&r->x->diag);
 	xw_image_close(r->img);
 	xw_dev_close(r->dev);
-}
-
-/* Fail if the journal could not be replayed. Damage of single items is reported elsewhere. */
-static int check_recovery(struct run *r)
-{
-	if (!r->recovered.journal_lost)
-		return 0;
-	return xw_fail(&r->x->diag, XW_ERR_CORRUPT, "%s: the journal could not be replayed",
-		       r->dev->name);
+	return rc;
 }
 
 static int check_archive(struct xw_export *x)
@@ -402,10 +401,7 @@ int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, vo
 		rc = open_run(&r, image);
 	if (!rc)
 		rc = xw_image_to_archive(r.img, &r.opts, &x->archive, on_write, &r, &r.stats);
-	if (!rc)
-		rc = check_recovery(&r);
-	close_run(&r);
-	return rc;
+	return close_run(&r, rc);
 }
 
 int xw_export_extract(struct xw_export *x, const char *image, const char *dir)
@@ -421,10 +417,7 @@ int xw_export_extract(struct xw_export *x, const char *image, const char *dir)
 	x->extract.made_arg = &r;
 	if (!rc)
 		rc = xw_image_to_dir(r.img, &r.opts, &x->extract, &r.stats);
-	if (!rc)
-		rc = check_recovery(&r);
-	close_run(&r);
-	return rc;
+	return close_run(&r, rc);
 }
 
 int xw_export_list(struct xw_export *x, const char *image, xw_entry_cb *each, void *arg)
@@ -434,10 +427,7 @@ int xw_export_list(struct xw_export *x, const char *image, xw_entry_cb *each, vo
 
 	if (!rc)
 		rc = xw_image_to_list(r.img, &r.opts, on_entry, &r, &r.stats);
-	if (!rc)
-		rc = check_recovery(&r);
-	close_run(&r);
-	return rc;
+	return close_run(&r, rc);
 }
 
 const struct xw_export_result *xw_export_result(const struct xw_export *x)

@@ -123,21 +123,6 @@ const struct xw_fs_info *xw_fs_info(const struct xw_fs *fs)
 	return fs->img ? &fs->info : NULL;
 }
 
-static void json_uuid(struct xw_json *j, const uint8_t *uuid)
-{
-	static const char digits[] = "0123456789abcdef";
-	char text[36];
-	size_t n = 0;
-
-	for (unsigned i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			text[n++] = '-';
-		text[n++] = digits[uuid[i] >> 4];
-		text[n++] = digits[uuid[i] & 15];
-	}
-	xw_json_str(j, "uuid", text, n);
-}
-
 const char *xw_fs_json(struct xw_fs *fs)
 {
 	const struct xw_fs_info *i = xw_fs_info(fs);
@@ -147,7 +132,7 @@ const char *xw_fs_json(struct xw_fs *fs)
 		return NULL;
 	xw_json_free(j);
 	xw_json_object(j, NULL);
-	json_uuid(j, i->uuid);
+	xw_tell_uuid(j, i->uuid);
 	xw_json_str(j, "label", i->label, strlen(i->label));
 	xw_json_str(j, "last_mounted_on", i->last_mounted_on, strlen(i->last_mounted_on));
 	xw_json_array(j, "features");

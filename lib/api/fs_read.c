@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/auto.h"
 #include "read/dirs.h"
 #include "read/file.h"
 #include "read/xattrs.h"
@@ -24,6 +25,11 @@ struct node {
 	struct xw_inode inode;
 	uint8_t *raw; /* the on-disk inode; owned */
 };
+
+static void end_node(struct node *n)
+{
+	free(n->raw);
+}
 
 /* Clear the last failure and read inode `ino`. */
 static int load(struct xw_fs *fs, uint32_t ino, struct node *n)
@@ -62,10 +68,9 @@ static int load_type(struct xw_fs *fs, uint32_t ino, uint32_t type, const char *
 int xw_fs_stat_ino(struct xw_fs *fs, uint32_t ino, struct xw_fs_stat *st)
 {
 	const struct xw_inode *in;
-	struct node n;
+	auto_end(end_node) struct node n;
 	int rc = load(fs, ino, &n);
 
-	free(n.raw);
 	*st = (struct xw_fs_stat){0};
 	if (rc && rc != XW_ERR_CHECKSUM)
 		return rc;
@@ -181,50 +186,47 @@ static int pass_name(struct xw_fs *fs, const struct xw_dirent *e, xw_fs_name_cb 
 int xw_fs_list(struct xw_fs *fs, uint32_t ino, xw_fs_name_cb *each, void *arg)
 {
 	struct damage damage = {0};
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
 	struct xw_dirent e;
-	struct node n;
+	auto_end(end_node) struct node n;
 	int got, rc = load_type(fs, ino, XW_S_IFDIR, "directory", &n);
 
-	if (!rc) {
-		got = xw_dir_begin(fs->img, ino, &n.inode, n.raw, &it);
-		while (!rc && (got || (got = xw_dir_next(&it, &e, NULL)))) {
-			rc = got < 0 ? tolerate(fs, &damage, got) : pass_name(fs, &e, each, arg);
-			got = 0;
-		}
-		xw_dir_end(&it);
+	if (rc)
+		return rc;
+	got = xw_dir_begin(fs->img, ino, &n.inode, n.raw, &it);
+	while (!rc && (got || (got = xw_dir_next(&it, &e, NULL)))) {
+		rc = got < 0 ? tolerate(fs, &damage, got) : pass_name(fs, &e, each, arg);
+		got = 0;
 	}
-	free(n.raw);
 	return conclude(fs, &damage, rc);
 }
 
 int64_t xw_fs_pread(struct xw_fs *fs, uint32_t ino, uint64_t offset, void *buf, size_t len)
 {
-	struct node n;
+	auto_end(end_node) struct node n;
 	size_t got = 0;
 	int rc = load_type(fs, ino, XW_S_IFREG, "regular file", &n);
 
 	if (!rc)
 		rc = xw_file_pread(fs->img, ino, &n.inode, n.raw, offset, buf, len, &got);
-	free(n.raw);
 	return rc ? rc : (int64_t)got;
 }
 
 int xw_fs_readlink(struct xw_fs *fs, uint32_t ino, const char **target)
 {
-	struct node n;
+	auto_end(end_node) struct node n;
 	size_t len;
 	int rc = load_type(fs, ino, XW_S_IFLNK, "symbolic link", &n);
 
 	free(fs->target);
 	fs->target = NULL;
 	*target = NULL;
-	if (!rc) {
-		fs->target = malloc((size_t)fs->img->block_size + 1);
-		rc = fs->target ? xw_symlink_read(fs->img, ino, &n.inode, n.raw, fs->target, &len)
-				: xw_fail_nomem(&fs->diag, "symbolic link");
-	}
-	free(n.raw);
+	if (rc)
+		return rc;
+	fs->target = malloc((size_t)fs->img->block_size + 1);
+	if (!fs->target)
+		return xw_fail_nomem(&fs->diag, "symbolic link");
+	rc = xw_symlink_read(fs->img, ino, &n.inode, n.raw, fs->target, &len);
 	if (!rc)
 		*target = fs->target;
 	return rc;
@@ -250,45 +252,38 @@ static int pass_xattr(struct xw_fs *fs, struct damage *d, const struct xw_xattr_
 int xw_fs_xattrs(struct xw_fs *fs, uint32_t ino, xw_fs_xattr_cb *each, void *arg)
 {
 	struct damage damage = {0};
-	struct xw_xattr_iter it;
+	auto_end(xw_xattr_end) struct xw_xattr_iter it = {0};
 	struct xw_xattr_ref a;
-	struct node n;
+	auto_end(end_node) struct node n;
 	int got, rc = load(fs, ino, &n);
 
-	if (!rc) {
-		got = xw_xattr_begin(fs->img, ino, &n.inode, n.raw, &it);
-		while (!rc && (got || (got = xw_xattr_next(&it, &a)))) {
-			rc = got < 0 ? tolerate(fs, &damage, got)
-				     : pass_xattr(fs, &damage, &a, each, arg);
-			got = 0;
-		}
-		xw_xattr_end(&it);
+	if (rc)
+		return rc;
+	got = xw_xattr_begin(fs->img, ino, &n.inode, n.raw, &it);
+	while (!rc && (got || (got = xw_xattr_next(&it, &a)))) {
+		rc = got < 0 ? tolerate(fs, &damage, got) : pass_xattr(fs, &damage, &a, each, arg);
+		got = 0;
 	}
-	free(n.raw);
 	return conclude(fs, &damage, rc);
 }
 
 int xw_fs_extents(struct xw_fs *fs, uint32_t ino, xw_fs_extent_cb *each, void *arg)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it = {0};
 	struct xw_map_run run;
-	struct node n;
+	auto_end(end_node) struct node n;
 	int rc = load(fs, ino, &n);
 
-	if (!rc) {
-		const uint64_t bs = fs->img->block_size;
-
+	if (!rc)
 		rc = xw_map_begin(fs->img, ino, &n.inode, 0, &it);
-		while (!rc && (rc = xw_map_next(&it, &run)) == 1) {
-			const struct xw_fs_extent e = {.offset = run.lblk * bs,
-						       .physical = run.pblk * bs,
-						       .length = run.len * bs,
-						       .unwritten = run.unwritten};
+	while (!rc && (rc = xw_map_next(&it, &run)) == 1) {
+		const uint64_t bs = fs->img->block_size;
+		const struct xw_fs_extent e = {.offset = run.lblk * bs,
+					       .physical = run.pblk * bs,
+					       .length = run.len * bs,
+					       .unwritten = run.unwritten};
 
-			rc = called(fs, each(arg, &e));
-		}
-		xw_map_end(&it);
+		rc = called(fs, each(arg, &e));
 	}
-	free(n.raw);
 	return rc;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/handle.h"
+#include "api/option.h"
 
 #define SAME(code) _Static_assert(XW_E_##code == XW_ERR_##code, #code)
 SAME(NOMEM);
@@ -35,12 +36,6 @@ void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg)
 {
 	h->progress = cb;
 	h->progress_arg = arg;
-}
-
-int xw_handle_may_set(struct xw_handle *h, const char *option)
-{
-	xw_diag_clear(&h->diag);
-	return h->ran ? xw_fail(&h->diag, XW_ERR_RAN, "%s: the handle was run already", option) : 0;
 }
 
 int xw_handle_was_set(struct xw_handle *h, int rc, const char *option, const char *value,
@@ -80,9 +75,10 @@ static bool ended(void *arg)
 
 int xw_handle_begin(struct xw_handle *h, const char *path)
 {
-	xw_diag_clear(&h->diag);
-	if (h->ran)
-		return xw_fail(&h->diag, XW_ERR_RAN, "%s: the handle was run already", path);
+	const int rc = xw_option_unused(h->ran, path, &h->diag);
+
+	if (rc)
+		return rc;
 	h->ran = true;
 	h->thread = pthread_self();
 	clock_gettime(CLOCK_MONOTONIC, &h->began);

@@ -28,8 +28,6 @@ struct xw_handle {
 
 void xw_handle_on_log(struct xw_handle *h, xw_log_cb *cb, void *arg);
 void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg);
-/* Called before an option is set. XW_ERR_RAN. */
-int xw_handle_may_set(struct xw_handle *h, const char *option);
 /*
  * Called after an option was set with result rc and message `text`. Returns rc, with a message that
  * names option and value; XW_ERR_NOTFOUND, an unknown option, becomes XW_ERR_USAGE.

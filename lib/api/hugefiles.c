@@ -86,11 +86,10 @@ static uint64_t map_blocks(const struct maker *k, uint64_t len)
 					      : 0;
 }
 
-static uint64_t round_up(const struct maker *k, uint64_t blocks)
+/* Unit in blocks of the start and size of a file. */
+static uint64_t unit_of(const struct maker *k)
 {
-	const uint64_t unit = XW_MAX(k->align, UINT64_C(1) << k->at->cluster_bits);
-
-	return (blocks + unit - 1) / unit * unit;
+	return XW_MAX(k->align, UINT64_C(1) << k->at->cluster_bits);
 }
 
 /* Estimate of the blocks of all directories, which are allocated later. `slack` covers errors. */
@@ -113,10 +112,10 @@ static int measure(struct maker *k)
 	const uint64_t slack = k->h->slack / bs + 1 + directory_blocks(k);
 	const uint64_t free = xw_space_free_blocks(k->at->place->space);
 	const uint64_t room = free > slack ? free - slack : 0;
-	const uint64_t unit = XW_MAX(k->align, UINT64_C(1) << k->at->cluster_bits);
+	const uint64_t unit = unit_of(k);
 
 	k->count = k->h->count;
-	k->len = round_up(k, (k->h->size + bs - 1) / bs);
+	k->len = xw_div_up(xw_div_up(k->h->size, bs), unit) * unit;
 	if (!k->len) {
 		k->count = XW_MAX(k->count, UINT64_C(1));
 		k->len = room / k->count;
@@ -153,9 +152,9 @@ static xw_blk skip_slack(const struct maker *k)
 
 static xw_blk aligned(const struct maker *k, xw_blk blk)
 {
-	const uint64_t unit = XW_MAX(k->align, UINT64_C(1) << k->at->cluster_bits);
+	const uint64_t unit = unit_of(k);
 
-	return (blk + k->phase + unit - 1) / unit * unit - k->phase;
+	return xw_div_up(blk + k->phase, unit) * unit - k->phase;
 }
 
 /* Find the first free run from k->next on that holds a whole file. */

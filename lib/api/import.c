@@ -32,17 +32,6 @@ void xw_import_free(struct xw_import *x)
 	free(x);
 }
 
-static int set_name(struct xw_import *x, const char *option, const char *value, char **where)
-{
-	char *copy = value && *value ? strdup(value) : NULL;
-
-	if (!copy)
-		return xw_fail(&x->m.diag, XW_ERR_USAGE, "%s: needs a name", option);
-	free(*where);
-	*where = copy;
-	return 0;
-}
-
 /* Set -E, of which an import accepts offset= and the allocator's keys. */
 static int set_extended(struct xw_import *x, const char *value)
 {
@@ -64,22 +53,20 @@ int xw_import_set(struct xw_import *x, const char *option, const char *value)
 {
 	static const char *const flags[] = {"--dry-run", "--keep-old-files", "--skip-old-files",
 					    NULL};
-	int rc;
+	int rc = xw_option_unused(x->m.ran, option, &x->m.diag);
 
-	xw_diag_clear(&x->m.diag);
-	if (x->m.ran)
-		return xw_fail(&x->m.diag, XW_ERR_RAN, "%s: the handle was run already", option);
-	rc = xw_option_alone(flags, option, value, &x->m.diag);
+	if (!rc)
+		rc = xw_option_alone(flags, option, value, &x->m.diag);
 	if (rc)
 		return rc;
 	if (!strcmp(option, "--commit"))
 		return xw_commit_how_set(value, &x->how, &x->m.diag);
 	if (!strcmp(option, "--redo-file"))
-		return set_name(x, option, value, &x->redo_file);
+		return xw_run_set_text(&x->m, option, value, &x->redo_file);
 	if (!strcmp(option, "--redo-dir"))
-		return set_name(x, option, value, &x->redo_dir);
+		return xw_run_set_text(&x->m, option, value, &x->redo_dir);
 	if (!strcmp(option, "--undo-file"))
-		return set_name(x, option, value, &x->undo_file);
+		return xw_run_set_text(&x->m, option, value, &x->undo_file);
 	if (!strcmp(option, "--keep-old-files") || !strcmp(option, "--skip-old-files")) {
 		x->existing = option[2] == 'k' ? XW_FILL_KEEP : XW_FILL_SKIP;
 		return 0;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "api/import.h"
+#include "api/option.h"
 #include "base/auto.h"
 #include "edit/edit.h"
 #include "tree/image.h"
@@ -224,8 +225,7 @@ int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e)
 
 int xw_import_run(struct xw_import *x, const char *path)
 {
-	xw_diag_clear(&x->m.diag);
-	if (x->m.ran)
-		return xw_fail(&x->m.diag, XW_ERR_RAN, "%s: the handle was run already", path);
-	return xw_import_run_edit(x, path, NULL);
+	const int rc = xw_option_unused(x->m.ran, path, &x->m.diag);
+
+	return rc ? rc : xw_import_run_edit(x, path, NULL);
 }

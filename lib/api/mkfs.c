@@ -37,11 +37,11 @@ void xw_mkfs_clear(struct xw_mkfs *m)
 {
 	for (size_t i = 0; i < m->sources.n; i++)
 		free(m->sources.v[i]);
-	xw_vec_free(&m->sources);
-	xw_vec_free(&m->backups);
 	for (size_t i = 0; i < m->tables.n; i++)
 		free(m->tables.v[i]);
+	xw_vec_free(&m->sources);
 	xw_vec_free(&m->tables);
+	xw_vec_free(&m->backups);
 	xw_vec_free(&m->calls);
 	xw_select_free(&m->select);
 	xw_labels_free(&m->labels);
@@ -74,16 +74,17 @@ static int set_sector(struct xw_mkfs *m, const char *option, const char *value, 
 /* Options that are not filesystem parameters. XW_ERR_NOTFOUND: unknown option. */
 static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 {
-	if (!strcmp(option, "-F")) {
-		m->force++;
+	const struct xw_option_flag flags[] = {
+		{"-n", &m->plan_only},
+		{"-D", &m->direct},
+		{"-S", &m->supers_only},
+		{"--replace", &m->replace},
+	};
+
+	if (xw_option_flag(flags, XW_ARRAY_SIZE(flags), option))
 		return 0;
-	}
-	if (!strcmp(option, "-n")) {
-		m->plan_only = true;
-		return 0;
-	}
-	if (!strcmp(option, "-c")) {
-		m->check++;
+	if (!strcmp(option, "-F") || !strcmp(option, "-c")) {
+		++*(option[1] == 'F' ? &m->force : &m->check);
 		return 0;
 	}
 	if (!strcmp(option, "-l"))
@@ -94,30 +95,16 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 		return set_sector(m, option, value, &m->sector);
 	if (!strcmp(option, "physical-sector-size"))
 		return set_sector(m, option, value, &m->physical_sector);
-	if (!strcmp(option, "-D")) {
-		m->direct = true;
-		return 0;
-	}
-	if (!strcmp(option, "-S")) {
-		m->supers_only = true;
-		return 0;
-	}
-	if (!strcmp(option, "--replace")) {
-		m->replace = true;
-		return 0;
-	}
 	return xw_run_source_option(m, option, value);
 }
 
 int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 {
 	static const char *const flags[] = {"-c", "-D", "-F", "-j", "-n", "-S", "--replace", NULL};
-	int rc;
+	int rc = xw_option_unused(m->ran, option, &m->diag);
 
-	xw_diag_clear(&m->diag);
-	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_RAN, "%s: the handle was run already", option);
-	rc = xw_option_alone(flags, option, value, &m->diag);
+	if (!rc)
+		rc = xw_option_alone(flags, option, value, &m->diag);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(option_names); i++) {
@@ -132,10 +119,9 @@ int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 
 int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, size_t len)
 {
-	xw_diag_clear(&m->diag);
-	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_RAN, "%s: the handle was run already", name);
-	return xw_params_set_config(&m->params, name, text, len, &m->diag);
+	const int rc = xw_option_unused(m->ran, name, &m->diag);
+
+	return rc ? rc : xw_params_set_config(&m->params, name, text, len, &m->diag);
 }
 
 void xw_mkfs_on_log(struct xw_mkfs *m, xw_log_cb *cb, void *arg)
@@ -163,20 +149,6 @@ const struct xw_mkfs_result *xw_mkfs_result(const struct xw_mkfs *m)
 const char *xw_mkfs_error(const struct xw_mkfs *m)
 {
 	return m->diag.text;
-}
-
-static void put_uuid(struct xw_json *j, const uint8_t uuid[16])
-{
-	static const char hex[] = "0123456789abcdef";
-	char text[37], *p = text;
-
-	for (int i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*p++ = '-';
-		*p++ = hex[uuid[i] >> 4];
-		*p++ = hex[uuid[i] & 15];
-	}
-	xw_json_str(j, "uuid", text, (size_t)(p - text));
 }
 
 /* clang-format off */
@@ -232,7 +204,7 @@ const char *xw_mkfs_json(struct xw_mkfs *m)
 		xw_json_f64(j, "metadata_share",
 			    (double)r->metadata_blocks / (double)r->data_blocks, 5);
 	xw_json_f64(j, "seconds", r->seconds, 3);
-	put_uuid(j, r->uuid);
+	xw_tell_uuid(j, r->uuid);
 	xw_json_array(j, "superblock_backups");
 	for (uint64_t i = 0; i < r->n_superblock_backups; i++)
 		xw_json_u64(j, NULL, r->superblock_backups[i]);

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "api/hugefiles.h"
+#include "api/option.h"
 #include "api/run.h"
 
 #include <stdio.h>
@@ -513,9 +514,9 @@ int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 	struct run *r;
 	int rc;
 
-	xw_diag_clear(&m->diag);
-	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_RAN, "%s: the handle was run already", path);
+	rc = xw_option_unused(m->ran, path, &m->diag);
+	if (rc)
+		return rc;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return xw_fail_nomem(&m->diag, "run");

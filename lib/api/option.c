@@ -28,6 +28,23 @@ int xw_option_alone(const char *const *flags, const char *option, const char *va
 	return 0;
 }
 
+bool xw_option_flag(const struct xw_option_flag *flags, size_t n, const char *option)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(option, flags[i].name) != 0)
+			continue;
+		*flags[i].flag = true;
+		return true;
+	}
+	return false;
+}
+
+int xw_option_unused(bool ran, const char *what, struct xw_diag *diag)
+{
+	xw_diag_clear(diag);
+	return ran ? xw_fail(diag, XW_ERR_RAN, "%s: the handle was run already", what) : 0;
+}
+
 int xw_option_text(const char *option, const char *value, char **where, struct xw_diag *diag)
 {
 	char *own;

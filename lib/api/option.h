@@ -18,4 +18,17 @@ int xw_option_text(const char *option, const char *value, char **where, struct x
 int xw_option_alone(const char *const *flags, const char *option, const char *value,
 		    struct xw_diag *diag);
 
+/* Boolean options. Returns true if `option` is one of the n flags, which is then set. */
+struct xw_option_flag {
+	const char *name;
+	bool *flag;
+};
+bool xw_option_flag(const struct xw_option_flag *flags, size_t n, const char *option);
+
+/*
+ * Called before an option, a source or a run: clears *diag. XW_ERR_RAN: the handle, which runs
+ * once, was run; `what` is named in the message.
+ */
+int xw_option_unused(bool ran, const char *what, struct xw_diag *diag);
+
 #endif

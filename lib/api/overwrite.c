@@ -13,6 +13,7 @@
 
 #include "api/run.h"
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "dev/archive.h"
 #include "dev/mounted.h"
 
@@ -114,7 +115,7 @@ static int look_for_data(struct xw_mkfs *m, const char *path, int fd, char *what
 			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: cannot read", path);
 		if (!n)
 			return 0;
-		if (*buf || memcmp(buf, buf + 1, (size_t)n - 1)) {
+		if (!xw_all_zero(buf, (size_t)n)) {
 			snprintf(what, size, "data other than a filesystem");
 			return 0;
 		}

@@ -57,16 +57,7 @@ static int lookup_name(void *arg, bool group, const char *name, uint32_t *id)
 
 int xw_run_set_text(struct xw_mkfs *m, const char *option, const char *value, char **to)
 {
-	char *copy;
-
-	if (!value || !*value)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: needs a value", option);
-	copy = strdup(value);
-	if (!copy)
-		return xw_fail_nomem(&m->diag, option);
-	free(*to);
-	*to = copy;
-	return 0;
+	return xw_option_text(option, value && *value ? value : NULL, to, &m->diag);
 }
 
 static int set_spool_limit(struct xw_mkfs *m, const char *option, const char *value)
@@ -81,10 +72,6 @@ static int set_spool_limit(struct xw_mkfs *m, const char *option, const char *va
 /* Options for container images. XW_ERR_NOTFOUND: unknown option. */
 static int set_oci(struct xw_mkfs *m, const char *option, const char *value)
 {
-	if (!strcmp(option, "--no-oci")) {
-		m->no_oci = true;
-		return 0;
-	}
 	if (!strcmp(option, "--platform"))
 		return xw_run_set_text(m, option, value, &m->platform);
 	if (!strcmp(option, "--oci-config"))
@@ -106,12 +93,13 @@ void xw_run_source_clear(struct xw_mkfs *m)
 static int add_source(struct xw_mkfs *m, const char *name, struct xw_feed_call call)
 {
 	char *copy;
+	int rc;
 
-	xw_diag_clear(&m->diag);
+	rc = xw_option_unused(m->ran, name ? name : "-d", &m->diag);
+	if (rc)
+		return rc;
 	if (!name)
 		return xw_fail(&m->diag, XW_ERR_USAGE, "-d: needs a value");
-	if (m->ran)
-		return xw_fail(&m->diag, XW_ERR_RAN, "-d %s: the handle was run already", name);
 	copy = strdup(name);
 	if (!copy || xw_vec_push(&m->calls, call)) {
 		free(copy);
@@ -142,21 +130,18 @@ int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *valu
 	static const char *const flags[] = {"--all-root",          "--clamp-mtime",
 					    "--ignore-unreadable", "--no-oci",
 					    "--one-file-system",   NULL};
+	const struct xw_option_flag own[] = {
+		{"--ignore-unreadable", &m->ignore_unreadable},
+		{"--no-oci", &m->no_oci},
+		{"--one-file-system", &m->one_file_system},
+	};
 	long long v;
 	int rc = xw_option_alone(flags, option, value, &m->diag);
 
-	if (rc)
+	if (rc || xw_option_flag(own, XW_ARRAY_SIZE(own), option))
 		return rc;
 	if (!strcmp(option, "-d"))
 		return xw_mkfs_add_source(m, value);
-	if (!strcmp(option, "--one-file-system")) {
-		m->one_file_system = true;
-		return 0;
-	}
-	if (!strcmp(option, "--ignore-unreadable")) {
-		m->ignore_unreadable = true;
-		return 0;
-	}
 	if (!strcmp(option, "--jobs")) {
 		rc = parse_number(m, option, value, 1, 1024, &v);
 		if (!rc)

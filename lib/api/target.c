@@ -216,6 +216,34 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	return 0;
 }
 
+/* Overwrite the backups of superblock sb that are found where it says. */
+static int wipe_backups(struct xw_dev *dev, const struct xw_super *sb)
+{
+	static const uint8_t zeros[XW_SUPER_SIZE];
+	const struct xw_geo old = {
+		.groups = (uint32_t)XW_MIN(xw_super_groups(sb), UINT32_MAX),
+		.features.w = {sb->feature_compat, sb->feature_incompat, sb->feature_ro_compat},
+		.backup_bgs = {sb->backup_bgs[0], sb->backup_bgs[1]},
+	};
+	const uint64_t size = dev->size;
+	uint8_t buf[XW_SUPER_SIZE];
+
+	for (uint32_t g = xw_geo_next_super(&old, 1); g < old.groups;
+	     g = xw_geo_next_super(&old, g + 1)) {
+		const uint64_t at = (sb->first_data_block + (uint64_t)g * sb->blocks_per_group) *
+				    xw_super_block_size(sb);
+		int rc = 0;
+
+		if (at > size || size - at < sizeof(buf))
+			break;
+		if (!xw_dev_pread(dev, buf, sizeof(buf), at) && peek16(buf + 56) == XW_SUPER_MAGIC)
+			rc = xw_dev_pwrite(dev, zeros, sizeof(zeros), at);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 /*
  * Overwrite the superblock and its backups of an old filesystem: an interrupted run must leave no
  * filesystem, and an old backup must not be taken for one of the new filesystem.
@@ -223,37 +251,18 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 static int wipe_superblocks(struct xw_mkfs *m, struct xw_dev *dev)
 {
 	static const uint8_t zeros[4096];
-	uint64_t size = dev->size;
 	uint8_t buf[XW_SUPER_SIZE];
 	struct xw_super sb;
 	int rc = 0;
 
 	if (dev->size < sizeof(zeros))
 		return 0;
-	if (!xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) && !xw_super_decode(buf, &sb)) {
-		struct xw_geo old = {
-			.groups = (uint32_t)XW_MIN(xw_super_groups(&sb), UINT32_MAX),
-			.features.w = {sb.feature_compat, sb.feature_incompat,
-				       sb.feature_ro_compat},
-			.backup_bgs = {sb.backup_bgs[0], sb.backup_bgs[1]},
-		};
-
-		for (uint32_t g = xw_geo_next_super(&old, 1); g < old.groups && !rc;
-		     g = xw_geo_next_super(&old, g + 1)) {
-			uint64_t at = (sb.first_data_block + (uint64_t)g * sb.blocks_per_group) *
-				      xw_super_block_size(&sb);
-
-			if (at > size || size - at < sizeof(buf))
-				break;
-			if (!xw_dev_pread(dev, buf, sizeof(buf), at) &&
-			    peek16(buf + 56) == XW_SUPER_MAGIC)
-				rc = xw_dev_pwrite(dev, zeros, sizeof(buf), at);
-		}
-	}
-	if (!rc)
-		xw_diag_clear(&m->diag); /* an unreadable old superblock is no failure */
-	if (!rc)
-		rc = xw_dev_pwrite(dev, zeros, sizeof(zeros), 0);
+	if (!xw_dev_pread(dev, buf, sizeof(buf), XW_SUPER_OFFSET) && !xw_super_decode(buf, &sb))
+		rc = wipe_backups(dev, &sb);
+	if (rc)
+		return rc;
+	xw_diag_clear(&m->diag); /* an unreadable old superblock is no failure */
+	rc = xw_dev_pwrite(dev, zeros, sizeof(zeros), 0);
 	/* Without a flush, a power failure could restore the old superblock after later writes. */
 	return rc ? rc : xw_dev_flush(dev);
 }
@@ -369,19 +378,20 @@ static int discard(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick t
 	uint64_t off = m->params.offset;
 	uint64_t from = xw_div_up(off, DISCARD_ALIGN) * DISCARD_ALIGN - off;
 	uint64_t end = (off + m->params.size_bytes) / DISCARD_ALIGN * DISCARD_ALIGN - off;
-	int rc = 0;
 
-	while (from < end && !rc) {
-		uint64_t len = XW_MIN(end - from, DISCARD_STEP);
+	for (uint64_t len; from < end; from += len) {
+		int rc;
 
+		len = XW_MIN(end - from, DISCARD_STEP);
 		if (xw_dev_discard(t->dev, from, len)) {
 			xw_log(&m->diag, XW_LOG_INFO, "%s: discards nothing", t->path);
 			return 0;
 		}
-		from += len;
 		rc = tick.fn ? tick.fn(tick.arg) : 0;
+		if (rc)
+			return rc;
 	}
-	return rc;
+	return 0;
 }
 
 int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick tick)

@@ -24,3 +24,17 @@ double xw_seconds_since(const struct timespec *t)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
 }
+
+void xw_tell_uuid(struct xw_json *j, const uint8_t uuid[16])
+{
+	static const char hex[] = "0123456789abcdef";
+	char text[36], *p = text;
+
+	for (unsigned i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*p++ = '-';
+		*p++ = hex[uuid[i] >> 4];
+		*p++ = hex[uuid[i] & 15];
+	}
+	xw_json_str(j, "uuid", text, sizeof(text));
+}

@@ -7,6 +7,7 @@
 
 #include "api/xw.h"
 #include "base/err.h"
+#include "base/json.h"
 
 #define XW_TELL_EACH 0.1 /* minimum seconds between two calls of a progress callback */
 
@@ -19,5 +20,7 @@ struct xw_log_to {
 void xw_forward_log(struct xw_diag *diag, struct xw_log_to *to, xw_log_cb *cb, void *arg);
 /* Seconds since *t, a time of CLOCK_MONOTONIC. */
 double xw_seconds_since(const struct timespec *t);
+/* Write the member "uuid". */
+void xw_tell_uuid(struct xw_json *j, const uint8_t uuid[16]);
 
 #endif

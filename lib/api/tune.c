@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/handle.h"
+#include "api/option.h"
 #include "plan/features.h"
 #include "tune/options.h"
 
@@ -45,7 +46,7 @@ void xw_tune_free(struct xw_tune *t)
 int xw_tune_set(struct xw_tune *t, const char *option, const char *value)
 {
 	struct xw_diag diag = {.log = t->h.diag.log, .log_arg = t->h.diag.log_arg};
-	int rc = xw_handle_may_set(&t->h, option);
+	int rc = xw_option_unused(t->h.ran, option, &t->h.diag);
 
 	if (rc)
 		return rc;
