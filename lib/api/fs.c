@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "api/option.h"
+#include "plan/parse.h"
+#include "read/backup.h"
 #include "read/bitmaps.h"
 #include "session/recover.h"
 
@@ -36,6 +38,27 @@ void xw_fs_free(struct xw_fs *fs)
 	free(fs);
 }
 
+/* -b and -B, as in xw-fsck(8). */
+static int set_backup(struct xw_fs *fs, const char *option, const char *value)
+{
+	const bool is_block = option[1] == 'b';
+	uint64_t n;
+	int rc = value ? xw_parse_ranged(option, value, is_block ? 1 : XW_BLOCK_SIZE_MIN,
+					 is_block ? XW_BLK_MAX - 1 : XW_BLOCK_SIZE_MAX, &n,
+					 &fs->diag)
+		       : xw_fail(&fs->diag, XW_ERR_USAGE, "%s: needs a value", option);
+
+	if (!rc && !is_block && n & (n - 1))
+		rc = xw_fail(&fs->diag, XW_ERR_USAGE, "%s %s: not a power of two", option, value);
+	if (rc)
+		return rc;
+	if (is_block)
+		fs->super = n;
+	else
+		fs->block_size = (uint32_t)n;
+	return 0;
+}
+
 int xw_fs_set(struct xw_fs *fs, const char *option, const char *value)
 {
 	static const char *const flags[] = {"--ignore-checksums", NULL};
@@ -47,6 +70,8 @@ int xw_fs_set(struct xw_fs *fs, const char *option, const char *value)
 		return rc;
 	if (!strcmp(option, "-E"))
 		return xw_option_offset(value, &fs->offset, &fs->diag);
+	if (!strcmp(option, "-b") || !strcmp(option, "-B"))
+		return set_backup(fs, option, value);
 	if (!strcmp(option, "--redo-file") || !strcmp(option, "--redo-dir"))
 		return xw_option_text(option, value, &fs->redo_file, &fs->diag);
 	if (strcmp(option, "--ignore-checksums"))
@@ -108,7 +133,15 @@ int xw_fs_open(struct xw_fs *fs, const char *path)
 
 	xw_diag_clear(&fs->diag);
 	close_image(fs);
-	rc = xw_recover_read(path, fs->redo_file, fs->offset, &fs->diag, &fs->dev, &recovered);
+	if (fs->super) /* the journal may not match the backup */
+		rc = xw_recover_open(path, fs->redo_file, fs->offset,
+				     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, &fs->diag, &fs->dev,
+				     &recovered);
+	else
+		rc = xw_recover_read(path, fs->redo_file, fs->offset, &fs->diag, &fs->dev,
+				     &recovered);
+	if (!rc && (fs->super || fs->block_size))
+		rc = xw_backup_view(&fs->dev, fs->super, fs->block_size, &fs->diag);
 	if (!rc)
 		rc = xw_image_open(fs->dev, fs->flags, &fs->diag, &fs->img);
 	if (!rc)

@@ -13,6 +13,8 @@ struct xw_fs {
 	struct xw_diag diag;
 	char *redo_file; /* redo file or directory of redo files; owned, or NULL */
 	uint64_t offset;
+	uint64_t super; /* block of a backup superblock; 0: the primary one */
+	uint32_t block_size; /* in bytes; 0: detect it */
 	unsigned flags;
 	struct xw_log_to log;
 	struct xw_dev *dev;

@@ -147,6 +147,33 @@ equal "offset: another place" "$RC $(cat out)" "1  error open -10 disk: not an e
 show -o -E=size=4096 disk
 equal "other options are refused" "$RC $(cat out)" '1  error open -2 -E: "size=4096" is not offset=BYTES'
 
+# A damaged superblock and a backup.
+"$MKFS" -q --replace -b 1024 -O ^has_journal,ea_inode -L backup -d a.tar many 32M 2>.err || cat .err
+show many
+mv out intact
+"$BIN/xw-dump" many 2>/dev/null | sed -n 's/.*[Bb]ackup superblock at \([0-9]*\).*/\1/p' | head -1 >where
+backup=$(cat where)
+cp many torn
+head -c 4096 /dev/urandom | dd of=torn bs=1024 seek=1 conv=notrunc 2>/dev/null
+show torn
+equal "a damaged superblock" "$RC $(sed 's/ filesystem.*/ filesystem/' out)" '1  error open -10 torn: not an ext2, ext3 or ext4 filesystem'
+for option in "-o -b=$backup" "-o -b=$backup -o -B=1024"; do
+	show $option torn
+	cmp out intact 2>&1 && continue
+	diff out intact | head -5
+done >.is
+equal "  -b, with and without -B: all through its backup" "$(cat .is)" ""
+for option in "-b=$((backup + 1))" -b=0 -b=x -B=1000 -B=x "-b=$backup -o -B=4096"; do
+	show -o $option torn
+	cat out
+done >.is
+equal "  what is refused" "$(cat .is)" " error open -10 torn: no superblock in block $((backup + 1))
+ error open -2 -b 0: must be a number from 1 to 281474976710655
+ error open -2 -b x: must be a number from 1 to 281474976710655
+ error open -2 -B 1000: must be a number from 1024 to 65536
+ error open -2 -B x: must be a number from 1024 to 65536
+ error open -10 torn: no superblock with blocks of 4096 bytes in block $backup"
+
 # What is no filesystem.
 head -c 100 a.tar >short
 for file in a.tar short missing /; do
@@ -197,4 +224,4 @@ equal "inodes without a name, and none" "$(grep '^[0-9][0-9]* \(mode\|error\)' o
 0 error stat -14 img: no inode 0; there are $(sed -n 's/.*"inodes":\([0-9]*\).*/\1/p' out)
 99999999 error stat -14 img: no inode 99999999; there are $(sed -n 's/.*"inodes":\([0-9]*\).*/\1/p' out)
 7 mode 100600"
-done_testing 47
+done_testing 50
