@@ -102,7 +102,7 @@ static int parse(const struct trace *t, char *words[WORDS], size_t n, struct xw_
 				      "255 bytes, none of them . or ..");
 		if (kind == 'b' && (xw_parse_u64(words[i], &op->bytes) || op->bytes >> 44))
 			return bad(t, "the size must be a number of bytes below 16 TiB");
-		if (i == 2)
+		if (i == 2 && kind != 'b')
 			op->to = words[2];
 		if (kind == 'n' && strncmp(words[i], "user.", 5) &&
 		    strncmp(words[i], "trusted.", 8))
