@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/types.h"
 
 #define SHOWN 100 /* maximum length of a document's string in messages */
@@ -20,6 +21,11 @@ struct decoder {
 	struct xw_arena *arena;
 	struct xw_diag *diag;
 };
+
+static void drop(json_t **root)
+{
+	json_decref(*root);
+}
 
 static json_t *load(const struct xw_oci_text *t, struct xw_diag *diag)
 {
@@ -238,15 +244,12 @@ int xw_oci_decode_doc(const struct xw_oci_text *t, struct xw_arena *arena, struc
 		      struct xw_oci_doc *out)
 {
 	const struct decoder d = {t->name, arena, diag};
-	json_t *root = load(t, diag);
-	int rc;
+	auto_end(drop) json_t *root = load(t, diag);
 
 	*out = (struct xw_oci_doc){0};
 	if (!root)
 		return XW_ERR_INPUT;
-	rc = json_is_object(root) ? decode_either(&d, root, out) : wrong(&d, "is not an object");
-	json_decref(root);
-	return rc;
+	return json_is_object(root) ? decode_either(&d, root, out) : wrong(&d, "is not an object");
 }
 
 static int decode_diff_ids(const struct decoder *d, const json_t *root, struct xw_oci_config *out)
@@ -273,18 +276,16 @@ int xw_oci_decode_config(const struct xw_oci_text *t, struct xw_arena *arena, st
 			 struct xw_oci_config *out)
 {
 	const struct decoder d = {t->name, arena, diag};
-	json_t *root = load(t, diag);
+	auto_end(drop) json_t *root = load(t, diag);
 	int rc;
 
 	*out = (struct xw_oci_config){0};
 	if (!root)
 		return XW_ERR_INPUT;
-	rc = json_is_object(root) ? decode_platform(&d, root, &out->platform)
-				  : wrong(&d, "is not an object");
-	if (!rc)
-		rc = decode_diff_ids(&d, root, out);
-	json_decref(root);
-	return rc;
+	if (!json_is_object(root))
+		return wrong(&d, "is not an object");
+	rc = decode_platform(&d, root, &out->platform);
+	return rc ? rc : decode_diff_ids(&d, root, out);
 }
 
 static int decode_strings(const struct decoder *d, const json_t *o, const char *key,
@@ -331,41 +332,37 @@ int xw_oci_decode_docker(const struct xw_oci_text *t, struct xw_arena *arena, st
 			 struct xw_docker_images *out)
 {
 	const struct decoder d = {t->name, arena, diag};
-	json_t *root = load(t, diag);
+	auto_end(drop) json_t *root = load(t, diag);
 	int rc = 0;
 
 	*out = (struct xw_docker_images){0};
 	if (!root)
 		return XW_ERR_INPUT;
 	if (!json_is_array(root))
-		rc = wrong(&d, "is not an array of images");
-	else if (json_array_size(root) > ELEMENTS_MAX)
-		rc = wrong(&d, "has too many images");
-	else
-		out->n = json_array_size(root);
+		return wrong(&d, "is not an array of images");
+	if (json_array_size(root) > ELEMENTS_MAX)
+		return wrong(&d, "has too many images");
+	out->n = json_array_size(root);
 	out->v = ALLOC(&d, out->n, struct xw_docker_image);
-	if (!rc && !out->v)
-		rc = xw_fail_nomem(diag, "a container image");
+	if (!out->v)
+		return xw_fail_nomem(diag, "a container image");
 	for (size_t i = 0; i < out->n && !rc; i++)
 		rc = decode_docker(&d, json_array_get(root, i), &out->v[i]);
-	json_decref(root);
 	return rc;
 }
 
 int xw_oci_decode_layout(const struct xw_oci_text *t, struct xw_diag *diag)
 {
-	json_t *root = load(t, diag);
-	const char *version =
-		root ? json_string_value(json_object_get(root, "imageLayoutVersion")) : NULL;
-	int rc = 0;
+	auto_end(drop) json_t *root = load(t, diag);
+	const char *version;
 
 	if (!root)
 		return XW_ERR_INPUT;
+	version = json_string_value(json_object_get(root, "imageLayoutVersion"));
 	if (!version)
-		rc = xw_fail(diag, XW_ERR_INPUT, "%s: has no \"imageLayoutVersion\"", t->name);
-	else if (strncmp(version, "1.", 2) != 0)
-		rc = xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: version %.*s is not supported", t->name,
-			     SHOWN, version);
-	json_decref(root);
-	return rc;
+		return xw_fail(diag, XW_ERR_INPUT, "%s: has no \"imageLayoutVersion\"", t->name);
+	if (strncmp(version, "1.", 2) != 0)
+		return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: version %.*s is not supported",
+			       t->name, SHOWN, version);
+	return 0;
 }
