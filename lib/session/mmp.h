@@ -12,9 +12,9 @@
 
 /*
  * Wait until the MMP block of the filesystem on dev is known to be idle, as Linux does before a
- * mount. XW_ERR_BUSY: the filesystem is in use. XW_ERR_CANCELED: the watch (may be NULL) canceled the
- * wait. *idle: on entry a sequence number that an earlier call found idle, or 0; on return the idle
- * number that a crash has left in the block, or 0. The wait is announced as a warning.
+ * mount. XW_ERR_BUSY: the filesystem is in use. XW_ERR_CANCELED: the watch (may be NULL) canceled
+ * the wait. *idle: on entry a sequence number that an earlier call found idle, or 0; on return the
+ * idle number that a crash has left in the block, or 0. The wait is announced as a warning.
  */
 int xw_mmp_check(struct xw_dev *dev, const struct xw_commit_watch *watch, struct xw_diag *diag,
 		 uint32_t *idle);
