@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Collects ranges to read ahead. A gap of up to GAP between two ranges is read with them: that
- * costs less than a second request.
+ * Collects ranges to read ahead. Two ranges with a gap of up to GAP bytes become one, since reading
+ * the gap costs less than a second request.
  */
 #include "export/ahead.h"
 
@@ -17,7 +17,8 @@ void xw_ahead_begin(struct xw_image *img, struct xw_ahead *a)
 	img->diag = NULL;
 }
 
-static void tell(struct xw_ahead *a)
+/* Pass the pending range to the device. */
+static void announce(struct xw_ahead *a)
 {
 	const uint64_t len = a->end - a->from;
 
@@ -30,7 +31,7 @@ static void tell(struct xw_ahead *a)
 
 void xw_ahead_end(struct xw_ahead *a)
 {
-	tell(a);
+	announce(a);
 	a->img->diag = a->diag;
 }
 
@@ -42,7 +43,7 @@ static void add(struct xw_ahead *a, xw_blk blk, uint64_t blocks)
 		a->end = XW_MAX(a->end, from + len);
 		return;
 	}
-	tell(a);
+	announce(a);
 	if (a->forward && from >= a->last && from <= a->last + GAP) {
 		a->last = from + len;
 		return;

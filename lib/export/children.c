@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contents of a directory are determined by its own blocks. An itree has the same entries in
- * the desired order; if it differs it is reported as damaged. It is read after the blocks, and
- * checksums of both sets are compared before any of its entries is returned. Where the blocks are
- * damaged, the itree has the lost entries.
+ * The directory's own blocks are authoritative. An itree has the same entries in the desired order.
+ * The blocks are read first, and checksums of both sets of entries are compared before any entry of
+ * the itree is returned; an itree that differs is reported as damaged. Entries lost with damaged
+ * blocks are taken from the itree.
  *
- * The blocks are not read if the itree can be trusted (read/itree.h): they would add an eighth to
+ * If the itree can be trusted (read/itree.h), the blocks are not read: they would add an eighth to
  * the data read for every directory.
  *
- * The entries are kept in memory unless there are too many; then the itree is read again, a batch
- * at a time.
+ * The entries are kept in memory unless there are too many; then the itree is read a second time,
+ * in batches.
  *
- * Inodes and subdirectories of a batch are announced to the device before they are read one by one,
- * so that reading them is not a series of single waits.
+ * The inodes and subdirectories of a batch are read ahead, so that the device gets many requests at
+ * once.
  */
 #include "config.h"
 
@@ -38,7 +38,7 @@ int xw_children_add(struct xw_children *c, xw_ino ino, bool is_dir, const char *
 		.is_dir = is_dir,
 	};
 
-	/* the caller creates what is listed: ".." would be outside the directory */
+	/* the caller creates the listed names: ".." would be outside of the directory */
 	if (xw_name_is_dots(name, len))
 		return xw_fail(c->img->diag, XW_ERR_CORRUPT,
 			       "%s: directory inode %" PRIu32 ": \"%.*s\" names an entry",
@@ -75,14 +75,14 @@ static int by_name(const void *a, const void *b, void *names)
 	return by_ino(a, b);
 }
 
-/* Save the current message of diag, to be reported in order. The first one is kept. */
+/* Save the message in diag for xw_children_next(), unless an earlier message is pending. */
 static void keep_line(struct xw_children *c, int code)
 {
 	struct xw_diag *d = c->img->diag;
 
 	if (!c->code) {
 		c->code = code;
-		free(c->line); /* a message that was reported already */
+		free(c->line);
 		c->line = d ? strdup(d->text) : NULL;
 	}
 	if (d)
@@ -94,7 +94,7 @@ static void forget(struct xw_children *c)
 	c->v.n = c->names.n = c->next = c->fetched = 0;
 }
 
-/* Read all entries from the directory's blocks: into the list, or only their checksum. */
+/* Read all entries from the directory's blocks into the list, or add them only to `sum`. */
 static int read_blocks(struct xw_children *c, const struct xw_inode *inode, const uint8_t *raw,
 		       struct xw_itree_sum *sum)
 {
@@ -134,7 +134,7 @@ static void close_itree(struct xw_children *c)
 	c->itree = NULL;
 }
 
-/* c->itree stays NULL if there is none, or a damaged one (which is recorded). */
+/* c->itree stays NULL if there is no itree, or a damaged one; damage is recorded. */
 static int open_itree(struct xw_children *c, const struct xw_inode *inode)
 {
 	int rc;
@@ -152,8 +152,8 @@ static int open_itree(struct xw_children *c, const struct xw_inode *inode)
 }
 
 /*
- * Add the entries of the open itree to the list, which is dropped if it takes more than `hold`
- * bytes, and to the checksum. 1: the list is complete.
+ * Add the entries of the open itree to the checksum and the list. A list of more than `hold` bytes
+ * is dropped. 1: the list is complete; 0: it was dropped.
  */
 static int read_itree(struct xw_children *c, size_t hold, struct xw_itree_sum *sum)
 {
@@ -182,7 +182,7 @@ static int read_itree(struct xw_children *c, size_t hold, struct xw_itree_sum *s
  * Read the list from the itree if that is readable and matches the checksum `sum` of the
  * directory's blocks (NULL: it is trusted), otherwise from the blocks.
  */
-static int take_itree(struct xw_children *c, const struct xw_inode *inode, const uint8_t *raw,
+static int list_itree(struct xw_children *c, const struct xw_inode *inode, const uint8_t *raw,
 		      size_t hold, const struct xw_itree_sum *sum)
 {
 	struct xw_itree_sum there = {0};
@@ -211,7 +211,8 @@ static bool is_same(const struct xw_children *c, const struct xw_child *x, const
 }
 
 /*
- * The list has the readable entries of the directory's blocks: add those that only the itree has.
+ * The list has the readable entries of the directory's blocks: add the entries that only the itree
+ * has.
  */
 static int add_itree(struct xw_children *c)
 {
@@ -221,7 +222,7 @@ static int add_itree(struct xw_children *c)
 
 	if (rc == XW_ERR_NOMEM)
 		return rc;
-	if (rc < 0) /* the damage of the directory is recorded already */
+	if (rc < 0) /* the directory is reported as damaged anyway */
 		xw_diag_clear(c->img->diag);
 	if (c->v.n)
 		qsort_r(c->v.v, c->v.n, sizeof(*c->v.v), by_name, c->names.v);
@@ -233,24 +234,20 @@ static int add_itree(struct xw_children *c)
 	return 0;
 }
 
-/* All of v was returned: read the next batch. */
+/* All of v was returned: read the next batch from the itree. */
 static int next_batch(struct xw_children *c)
 {
 	struct xw_itree_entry e;
-	int rc = 1, err;
+	int rc = 0;
 
 	forget(c);
-	for (unsigned i = 0; i < BATCH && rc == 1; i++) {
-		rc = xw_itree_next(c->itree, &e);
-		if (rc == 1 &&
-		    (err = xw_children_add(c, e.key.ino, e.ftype == XW_FT_DIR, e.name, e.name_len)))
-			rc = err;
-	}
+	while (c->v.n < BATCH && !rc && (rc = xw_itree_next(c->itree, &e)) == 1)
+		rc = xw_children_add(c, e.key.ino, e.ftype == XW_FT_DIR, e.name, e.name_len);
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	if (rc < 0)
 		keep_line(c, rc);
-	if (rc != 1)
+	if (c->v.n < BATCH)
 		close_itree(c);
 	return 0;
 }
@@ -266,13 +263,14 @@ int xw_children_open(struct xw_image *img, enum xw_export_order order, size_t ho
 
 	*c = (struct xw_children){.img = img, .order = order, .ino = ino};
 	rc = open_itree(c, inode);
+	if (rc)
+		return rc;
 	by_itree = c->itree && order != XW_ORDER_NAME;
-	if (!rc && by_itree && xw_itree_is_trusted(img))
-		return take_itree(c, inode, raw, hold, NULL);
-	if (!rc)
-		rc = read_blocks(c, inode, raw, by_itree ? &sum : NULL);
+	if (by_itree && xw_itree_is_trusted(img))
+		return list_itree(c, inode, raw, hold, NULL);
+	rc = read_blocks(c, inode, raw, by_itree ? &sum : NULL);
 	if (!rc && by_itree && !c->code)
-		return take_itree(c, inode, raw, hold, &sum);
+		return list_itree(c, inode, raw, hold, &sum);
 	if (!rc && by_itree)
 		rc = read_blocks(c, inode, raw, NULL);
 	if (!rc && c->itree && c->code)
@@ -282,7 +280,7 @@ int xw_children_open(struct xw_image *img, enum xw_export_order order, size_t ho
 	return rc;
 }
 
-/* Read-ahead hints for the next batch: the inodes, and the blocks of its subdirectories. */
+/* Read ahead for the next batch: its inodes, then the blocks of its subdirectories. */
 static void fetch(struct xw_children *c)
 {
 	const size_t end = XW_MIN(c->v.n, c->next + BATCH);

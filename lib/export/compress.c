@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Formats and compression methods by name, and libarchive as their writer. Compression uses its
- * format "raw": a stream of one member without headers.
+ * Archive formats and compression methods by name, and libarchive as their writer. Compression
+ * alone uses libarchive's format "raw": a stream of one member without headers.
  *
- * The output must not depend on the number of threads: xz and zstd split their input at the same
- * places for any number of threads, but at other places, or nowhere, without threads. So they
- * always use threads.
+ * The output must not depend on the number of threads. With threads, xz and zstd split their input
+ * at places that do not depend on that number; without threads they split it elsewhere or not at
+ * all. So they are always used with threads.
  */
 #include "config.h"
 
@@ -22,9 +22,9 @@
 
 static const struct method {
 	const char *name;
-	const char *suffix, *tar_suffix; /* suffix of a file, of a tar */
+	const char *suffix, *tar_suffix; /* of a compressed file; short form for a tar archive */
 	int (*add)(struct archive *a);
-	unsigned threads_min; /* 0: no threads */
+	unsigned threads_min; /* 0: the method has no threads */
 } methods[] = {
 	[XW_COMPRESS_NONE] = {"none", "", ".tar", NULL, 0},
 	[XW_COMPRESS_BZIP2] = {"bzip2", ".bz2", ".tbz2", archive_write_add_filter_bzip2, 0},
@@ -70,7 +70,7 @@ bool xw_compression_by_name(const char *name, enum xw_compression *c)
 	return false;
 }
 
-/* Does the name of n bytes end in the suffix, with something before it? Then remove the suffix. */
+/* Remove the suffix from the name of *n bytes. false: the name does not end in it, or equals it. */
 static bool cut_suffix(const char *name, size_t *n, const char *suffix)
 {
 	const size_t len = strlen(suffix);
@@ -146,17 +146,17 @@ static int add_filter(struct xw_laout *l, const struct xw_archive_opts *o)
 			       ? 0
 			       : xw_laout_fail(l, XW_ERR_INTERNAL);
 	rc = m->add(l->a);
-	/* a warning means that it would run a program of that name, with unknown behavior */
+	/* on a warning libarchive would run an external program, whose output may differ */
 	if (rc != ARCHIVE_OK)
 		return xw_fail(l->diag, XW_ERR_UNSUPPORTED, "libarchive was built without %s",
 			       m->name);
-	/* gzip would store the time of day */
+	/* by default the gzip header stores the current time */
 	if (o->compression == XW_COMPRESS_GZIP)
 		archive_write_set_filter_option(l->a, m->name, "timestamp", NULL);
 	if (m->threads_min) {
 		snprintf(text, sizeof(text), "%u",
 			 XW_MAX(o->jobs ? o->jobs : xw_pool_processors(), m->threads_min));
-		/* older versions have no threads, and need none */
+		/* a failure is ignored: older versions of libarchive have no threads */
 		archive_write_set_filter_option(l->a, m->name, "threads", text);
 	}
 	return set_level(l, m, o->level);
@@ -190,7 +190,7 @@ void xw_laout_free(struct xw_laout *l)
 {
 	if (!l->a)
 		return;
-	/* nothing more must be written now */
+	/* closing the archive must not write anything after an aborted run */
 	if (!l->failed)
 		l->failed = XW_ERR_IO;
 	archive_write_free(l->a);

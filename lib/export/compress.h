@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Archives through libarchive: compression of our own formats, and formats that it writes. */
+/* Compression and archive formats through libarchive. */
 #ifndef XW_EXPORT_COMPRESS_H
 #define XW_EXPORT_COMPRESS_H
 
@@ -22,53 +22,47 @@ struct xw_archive_opts {
 	const struct xw_archive_format *format; /* NULL: pax */
 	enum xw_compression compression;
 	int level; /* XW_LEVEL_DEFAULT: the default of the method */
-	/* compressing threads, where the method supports them; 0: one per processor */
-	unsigned jobs;
+	unsigned jobs; /* threads, for methods that support them; 0: one per processor */
 };
 
-/* Limits of a format; information that it cannot store is reported with the name of the item. */
+/* Limits of a format. Values outside of them are reported with the name of the item. */
 struct xw_archive_format {
 	const char *name;
 	int code; /* libarchive's format code */
-	/*
-	 * supports hard links; otherwise further names become empty files of the same inode number
-	 */
-	bool links;
+	bool links; /* hard links; if false, further names are empty files with the same inode number */
 	uint32_t id_max;
 	int64_t time_min, time_max; /* range of times in whole seconds */
 	uint64_t size_max;
 };
 
 /*
- * By name: pax (*f is NULL then), gnu, ustar, newc, odc, and other names used by tar(1) and
- * cpio(1). false: none of these.
+ * Find a format by name: pax (*f is NULL), gnu, ustar, newc, odc, or another name used by tar(1)
+ * and cpio(1). false: unknown name.
  */
 bool xw_archive_format_by_name(const char *name, const struct xw_archive_format **f);
-/* "gzip", ...; false: none of these. */
+/* Find a method by name ("gzip", ...). false: unknown name. */
 bool xw_compression_by_name(const char *name, enum xw_compression *c);
 /*
- * Options that follow from the suffix of a file name: ".tar.xz", ".tgz", ".cpio.zst". false:
- * unknown.
+ * Set format and compression from the suffix of a file name: ".tar.xz", ".tgz", ".cpio.zst". false:
+ * unknown suffix.
  */
 bool xw_archive_by_suffix(const char *file, struct xw_archive_opts *o);
 
-/* Compresses bytes in a thread of its own on their way to a write function. */
+/* Compresses a stream in a thread of its own and passes the result to a write function. */
 struct xw_compressor;
-/* Both are called on the thread that writes to the compressor. */
+/* Both functions are called in the thread that writes to the compressor. */
 struct xw_compressor_calls {
 	xw_output_fn *write;
-	/*
-	 * Called at least every 100 ms: non-zero ends the run and is returned by it. May be NULL.
-	 */
+	/* Called at least every 100 ms; non-zero ends the run and is returned. May be NULL. */
 	int (*tick)(void *arg);
 	void *arg;
 };
 /* XW_ERR_USAGE: the method has no such level. XW_ERR_UNSUPPORTED: libarchive lacks the method. */
 int xw_compressor_open(const struct xw_archive_opts *o, const struct xw_compressor_calls *calls,
 		       struct xw_diag *diag, struct xw_compressor **out);
-/* An xw_output_fn. */
+/* Compress bytes; usable as an xw_output_fn. */
 int xw_compressor_write(void *c, const void *buf, size_t len);
-/* The end of the stream. */
+/* End the stream and wait for the rest of the output. */
 int xw_compressor_finish(void *c);
 uint64_t xw_compressor_bytes(const struct xw_compressor *c); /* bytes written so far */
 /*
@@ -77,7 +71,7 @@ uint64_t xw_compressor_bytes(const struct xw_compressor *c); /* bytes written so
  */
 void xw_compressor_free(struct xw_compressor *c);
 
-/* Any format, compressed or not. */
+/* Export to an archive of any format, compressed or not. */
 int xw_image_to_archive(struct xw_image *img, const struct xw_export_opts *o,
 			const struct xw_archive_opts *ao, xw_output_fn *write, void *arg,
 			struct xw_export_stats *stats);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compression in a thread of its own, so that the image is read meanwhile, and the caller can
- * always call its tick: one call into libarchive may take minutes (a block of xz is 192 MiB at
- * level 9, and it cannot be interrupted).
+ * Compression in a thread of its own, so that the image is read at the same time and the caller's
+ * tick is called in time: one call into libarchive may take minutes (a block of xz is 192 MiB at
+ * level 9) and cannot be interrupted.
  *
  * Invariants:
- * 1. After its start only the thread calls libarchive, and only the caller's thread calls `write`
+ * 1. While the thread runs, only it calls libarchive, and only the caller's thread calls `write`
  *    and `tick`.
  * 2. Each ring has one producer and one consumer. Slots in [freed, filled) belong to the consumer,
  *    the others to the producer; one slot is passed to libarchive in one call.
- * 3. The caller drains `out` before it waits for anything, and the thread waits only for the
- *    caller: so there is no deadlock.
- * 4. The last one to leave frees the memory: a caller that gives up does not wait for libarchive.
+ * 3. There is no deadlock: the caller drains `out` before it waits, and the thread waits only for
+ *    the caller.
+ * 4. A caller that gives up does not wait for libarchive; then the thread frees the memory.
  */
 #include "config.h"
 
@@ -42,16 +42,16 @@ struct ring {
 
 struct xw_compressor {
 	struct xw_laout la;
-	struct xw_diag own; /* used by the thread */
-	bool begun, fed; /* the header was written; data was written after it */
+	struct xw_diag own; /* diag of the thread */
+	bool begun, fed; /* the header was written; so was data after it */
 	struct xw_compressor_calls calls;
 	struct xw_diag *diag;
 	uint64_t bytes;
-	int failed; /* the caller's state; sticky */
+	int failed; /* sticky; used by the caller's thread only */
 	bool threaded;
 	pthread_t thread;
 	pthread_mutex_t lock; /* protects the following fields */
-	pthread_cond_t work, news; /* wait condition of the thread; of the caller */
+	pthread_cond_t work, news; /* the thread waits for work, the caller for news */
 	struct ring in, out;
 	bool ending; /* the input is complete */
 	bool left; /* the caller has given up */
@@ -96,9 +96,7 @@ static size_t ring_put(struct ring *r, const void *buf, size_t len)
 	return *n;
 }
 
-/*
- * No more output is passed on from an unfinished stream, but closing it may take long nevertheless.
- */
+/* Close libarchive. For an unfinished stream this may take long, although its output is dropped. */
 static void clean(struct xw_compressor *c)
 {
 	/* lz4 of libarchive 3.6 crashes when an empty stream is closed */
@@ -121,7 +119,8 @@ static void destroy(struct xw_compressor *c)
 
 /* ---- the thread ---- */
 
-static int take_output(void *arg, const void *buf, size_t len)
+/* libarchive's output: an xw_output_fn. */
+static int ring_output(void *arg, const void *buf, size_t len)
 {
 	struct xw_compressor *c = arg;
 	int rc = 0;
@@ -206,7 +205,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are delivered to the program's own threads. */
+/* The thread blocks all signals, so that they are delivered to the program's own threads. */
 static int start(struct xw_compressor *c)
 {
 	sigset_t all, old;
@@ -218,7 +217,7 @@ static int start(struct xw_compressor *c)
 	rc = pthread_create(&c->thread, NULL, run, c);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	c->threaded = !rc;
-	return rc ? xw_fail_errno(c->diag, XW_ERR_NOMEM, rc, "cannot make a thread") : 0;
+	return rc ? xw_fail_errno(c->diag, XW_ERR_NOMEM, rc, "cannot create a thread") : 0;
 }
 
 /* ---- the caller ---- */
@@ -240,7 +239,7 @@ static int init(struct xw_compressor *c)
 
 static int begin(struct xw_compressor *c, const struct xw_archive_opts *o)
 {
-	int rc = xw_laout_begin(&c->la, o, ARCHIVE_FORMAT_RAW, 1, take_output, c, c->diag);
+	int rc = xw_laout_begin(&c->la, o, ARCHIVE_FORMAT_RAW, 1, ring_output, c, c->diag);
 	struct archive_entry *e;
 
 	if (rc)
@@ -269,12 +268,11 @@ int xw_compressor_open(const struct xw_archive_opts *o, const struct xw_compress
 	c->calls = *calls;
 	c->diag = diag;
 	rc = init(c);
-	if (!rc)
-		rc = begin(c, o);
+	rc = rc ? rc : begin(c, o);
 	return rc ? rc : start(c);
 }
 
-/* Wait for news, at most `ms`: the lock is held. false: timeout. */
+/* Wait for news for at most `ms` milliseconds, with the lock held. false: timeout. */
 static bool wait_news(struct xw_compressor *c, long ms)
 {
 	struct timespec until;
@@ -292,8 +290,8 @@ static void tick(struct xw_compressor *c)
 		c->failed = c->calls.tick(c->calls.arg);
 }
 
-/* Pass the output on. The lock is held, and released meanwhile. */
-static void give(struct xw_compressor *c)
+/* Pass the output to the caller's write function. The lock is held, but not during that call. */
+static void drain(struct xw_compressor *c)
 {
 	while (!ring_empty(&c->out) && !c->failed) {
 		size_t *len;
@@ -309,14 +307,11 @@ static void give(struct xw_compressor *c)
 	}
 }
 
-/*
- * Wait until there is room in `in`, or, when the input is complete, until everything is done; then
- * 0.
- */
+/* Wait until `in` has room or, if the input is complete, until all output is written. 0 or failed. */
 static int wait_for_thread(struct xw_compressor *c)
 {
 	for (;;) {
-		give(c);
+		drain(c);
 		if (!c->failed && c->done && c->rc) {
 			c->failed = c->rc;
 			if (c->own.code)
@@ -336,7 +331,7 @@ int xw_compressor_write(void *arg, const void *buf, size_t len)
 {
 	struct xw_compressor *c = arg;
 
-	tick(c); /* there is always room, and the output is small */
+	tick(c); /* wait_for_thread() may never have to wait */
 	while (len && !c->failed) {
 		pthread_mutex_lock(&c->lock);
 		if (!wait_for_thread(c)) {
@@ -377,21 +372,22 @@ void xw_compressor_free(struct xw_compressor *c)
 
 	if (!c)
 		return;
-	if (c->threaded) {
-		pthread_mutex_lock(&c->lock);
-		c->left = true;
-		pthread_cond_signal(&c->work);
-		while (!c->cleaned && !orphan)
-			orphan = !wait_news(c, PATIENCE_MS) && !c->cleaned;
-		c->orphan = orphan;
-		pthread_mutex_unlock(&c->lock);
-		if (orphan) {
-			pthread_detach(c->thread);
-			return;
-		}
-		pthread_join(c->thread, NULL);
-	} else {
+	if (!c->threaded) {
 		clean(c);
+		destroy(c);
+		return;
 	}
+	pthread_mutex_lock(&c->lock);
+	c->left = true;
+	pthread_cond_signal(&c->work);
+	while (!c->cleaned && !orphan)
+		orphan = !wait_news(c, PATIENCE_MS) && !c->cleaned;
+	c->orphan = orphan;
+	pthread_mutex_unlock(&c->lock);
+	if (orphan) {
+		pthread_detach(c->thread);
+		return;
+	}
+	pthread_join(c->thread, NULL);
 	destroy(c);
 }

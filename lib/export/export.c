@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Export: each item of the queue is passed to a writer. Failures are of three kinds and must not be
- * mixed: damage belongs to the image, is logged and counted, and the run continues; the same holds
- * for an item that cannot be written unchanged; everything else (out of memory, the output) ends
- * the run.
+ * Export: each item of the queue is passed to a writer. Three kinds of failures must not be mixed:
+ * damage of the image and items that cannot be written unchanged are logged and counted, and the
+ * run continues; every other failure (out of memory, writing the output) ends the run.
  */
 #include "export/exporter.h"
 
@@ -12,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "read/file.h"
 #include "xattr/set.h"
 
@@ -23,8 +23,8 @@ static bool is_damage(int rc)
 	       rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_NOTFOUND;
 }
 
-/* Log the message in diag and clear it. */
-static void tell(struct xw_exporter *x, const char *path)
+/* Log the message in diag, with the path of its item, and clear it. */
+static void log_failure(struct xw_exporter *x, const char *path)
 {
 	struct xw_diag *d = x->img->diag;
 
@@ -42,7 +42,7 @@ int xw_export_damage(struct xw_exporter *x, const char *path, int rc)
 	if (!is_damage(rc))
 		return rc;
 	x->stats->damaged++;
-	tell(x, path);
+	log_failure(x, path);
 	return 0;
 }
 
@@ -51,7 +51,7 @@ void xw_export_failed(struct xw_exporter *x, const char *path, int rc)
 	x->stats->failed++;
 	if (!x->failed_code)
 		x->failed_code = rc;
-	tell(x, path);
+	log_failure(x, path);
 }
 
 bool xw_export_has_contents(const struct xw_export_item *item)
@@ -79,7 +79,7 @@ int xw_export_attributes(struct xw_exporter *x, const struct xw_export_item *ite
 			 int (*each)(void *arg, const struct xw_xattr_ref *a), void *arg)
 {
 	const struct xw_walk_item *e = item->at;
-	struct xw_xattr_iter it;
+	auto_end(xw_xattr_end) struct xw_xattr_iter it;
 	struct xw_xattr_ref a;
 	int rc = xw_xattr_begin(x->img, e->ino, &e->inode, e->raw, &it);
 
@@ -89,46 +89,32 @@ int xw_export_attributes(struct xw_exporter *x, const struct xw_export_item *ite
 		if (rc < 0)
 			rc = xw_export_damage(x, e->path, rc);
 		if (rc)
-			break;
+			return rc;
 	}
-	xw_xattr_end(&it);
-	return rc;
+	return 0;
 }
 
 /* The top is not counted, as when an image is filled. */
 static void count(struct xw_export_stats *s, const struct xw_export_item *item)
 {
-	switch (item->at->inode.mode & XW_S_IFMT) {
-	case XW_S_IFDIR:
+	const uint32_t type = item->at->inode.mode & XW_S_IFMT;
+
+	if (item->hardlink)
+		s->hardlinks++;
+	else if (type == XW_S_IFDIR)
 		s->directories += *item->path != '\0';
-		break;
-	case XW_S_IFREG:
+	else if (type == XW_S_IFREG)
 		s->files++;
-		break;
-	case XW_S_IFLNK:
+	else if (type == XW_S_IFLNK)
 		s->symlinks++;
-		break;
-	default:
+	else
 		s->specials++;
-		break;
-	}
 }
 
 /* ---- items ---- */
 
-static int give(struct xw_exporter *x, const struct xw_export_item *item)
-{
-	int rc = x->put(x->to, item);
-
-	if (!rc && item->hardlink)
-		x->stats->hardlinks++;
-	else if (!rc)
-		count(x->stats, item);
-	return rc;
-}
-
-/* The first name of a file, or a further one. */
-static int give_name(struct xw_exporter *x, struct xw_export_item *item)
+/* Find the target of a symbolic link or the first name of a hard link, and write the item. */
+static int put_name(struct xw_exporter *x, struct xw_export_item *item)
 {
 	const struct xw_walk_item *e = item->at;
 	const bool linked = (e->inode.mode & XW_S_IFMT) != XW_S_IFDIR && e->inode.links > 1;
@@ -146,8 +132,10 @@ static int give_name(struct xw_exporter *x, struct xw_export_item *item)
 		item->link = x->text;
 	}
 	if (!rc)
-		rc = give(x, item);
-	if (rc && linked && !item->hardlink)
+		rc = x->put(x->to, item);
+	if (!rc)
+		count(x->stats, item);
+	else if (linked && !item->hardlink)
 		xw_links_drop(&x->links, e->ino);
 	return rc;
 }
@@ -165,7 +153,7 @@ void xw_export_select(const struct xw_exporter *x, struct xw_inode *inode)
 	inode->gid = xw_select_group(s, inode->gid);
 }
 
-/* 1: item->path is its path in the output; 0: excluded. */
+/* 1: item->path is the path in the output; 0: the item is excluded. */
 static int select_item(struct xw_exporter *x, struct xw_walk_item *e, struct xw_export_item *item)
 {
 	const struct xw_select *s = x->opts->select;
@@ -182,8 +170,8 @@ static int select_item(struct xw_exporter *x, struct xw_walk_item *e, struct xw_
 	return x->path ? 1 : xw_fail_nomem(x->img->diag, "path");
 }
 
-/* Process one item. Damage is handled here; a returned code ends the run. */
-static int take(struct xw_exporter *x, struct xw_walk_item *e)
+/* Export one item. Damage is handled here; a returned code ends the run. */
+static int export_item(struct xw_exporter *x, struct xw_walk_item *e)
 {
 	struct xw_export_item item = {.at = e};
 	int rc = select_item(x, e, &item);
@@ -196,7 +184,7 @@ static int take(struct xw_exporter *x, struct xw_walk_item *e)
 		       "%s: socket skipped: archives cannot store sockets", e->path);
 		return 0;
 	}
-	rc = give_name(x, &item);
+	rc = put_name(x, &item);
 	if (rc == 1)
 		return 0;
 	return x->foreign ? rc : xw_export_damage(x, e->path, rc);
@@ -208,7 +196,7 @@ int xw_export_items(struct xw_exporter *x)
 	int rc;
 
 	while ((rc = xw_queue_next(x->queue, &e))) {
-		rc = rc < 0 ? xw_export_damage(x, e.path, rc) : take(x, &e);
+		rc = rc < 0 ? xw_export_damage(x, e.path, rc) : export_item(x, &e);
 		if (!rc && x->opts->tick)
 			rc = x->opts->tick(x->opts->tick_arg, x->stats);
 		if (rc)
@@ -237,8 +225,8 @@ int xw_export_begin(struct xw_exporter *x, struct xw_image *img, const struct xw
 {
 	const enum xw_export_order order = o->order == XW_ORDER_DEFAULT ? XW_ORDER_TREE : o->order;
 	struct xw_walk_opts wo = {.top = o->top, .order = order, .select = o->select};
-	struct xw_children roots = {0};
-	struct xw_walk *w = NULL;
+	auto_end(xw_children_free) struct xw_children roots = {0};
+	struct xw_walk *w;
 	bool all = !o->paths.n;
 	xw_ino top;
 	int rc;
@@ -251,12 +239,14 @@ int xw_export_begin(struct xw_exporter *x, struct xw_image *img, const struct xw
 	if (!x->text)
 		return xw_fail_nomem(img->diag, "symbolic link");
 	rc = xw_walk_top(img, o->top, &top);
-	if (!rc && !all)
+	if (rc)
+		return rc;
+	if (!all)
 		rc = xw_paths_resolve(img, top, order, &o->paths, on_missing, x, &roots, &all);
+	if (rc)
+		return rc;
 	wo.roots = all ? NULL : &roots;
-	if (!rc)
-		rc = xw_walk_new(img, &wo, &w);
-	xw_children_free(&roots);
+	rc = xw_walk_new(img, &wo, &w);
 	return rc ? rc : xw_queue_new(img, order, w, &x->queue);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An image, or part of it, as an archive, as files in a directory, or as a listing. */
+/* Exports an image or part of it: as an archive, as files in a directory, or as a listing. */
 #ifndef XW_EXPORT_EXPORT_H
 #define XW_EXPORT_EXPORT_H
 
@@ -20,9 +20,9 @@ struct xw_export_stats {
 /* A zero-initialized struct exports everything. */
 struct xw_export_opts {
 	const char *top; /* directory to export; NULL: the root */
-	struct xw_path_list paths; /* below top; empty: everything */
+	struct xw_path_list paths; /* paths to export, relative to top; empty: everything */
 	enum xw_export_order order;
-	const struct xw_select *select; /* exclusions and changes of attributes; or NULL */
+	const struct xw_select *select; /* exclusions and changes of attributes, or NULL */
 	bool no_xattrs, no_acls;
 	/* Called for each item; non-zero ends the run and is returned. May be NULL. */
 	int (*tick)(void *arg, const struct xw_export_stats *so_far);
@@ -32,22 +32,23 @@ struct xw_export_opts {
 struct xw_export_item {
 	const struct xw_walk_item *at; /* owner and mode after selection */
 	const char *path; /* path in the archive; "" is the top */
-	/* target of a symlink, or the first name of a file with several; else NULL */
+	/* target of a symbolic link; path of the first name if hardlink is set; else NULL */
 	const char *link;
-	bool hardlink; /* a further name of a file */
+	bool hardlink; /* the item is a further name of a file */
 };
 
 /*
- * Common to all of these: unreadable items are logged as warnings, skipped (or, if the error occurs
- * in the middle of a file, filled with zeros), and make the result XW_ERR_CORRUPT after everything
- * else is written. Missing paths make it XW_ERR_NOTFOUND; items that could not be written unchanged
- * XW_ERR_UNSUPPORTED (archives) or XW_ERR_IO (files). Failures of the output end the run.
+ * Common to all exports: unreadable items are logged as warnings and skipped (if the error occurs
+ * in the middle of a file, the rest is filled with zeros), and the result is XW_ERR_CORRUPT after
+ * everything else is written. It is XW_ERR_NOTFOUND if requested paths are missing, and
+ * XW_ERR_UNSUPPORTED (archives) or XW_ERR_IO (files) if items could not be written unchanged.
+ * Failures of the output end the run.
  */
 
-/* As a pax archive. */
+/* Export to a pax archive. */
 int xw_image_to_tar(struct xw_image *img, const struct xw_export_opts *o, xw_output_fn *write,
 		    void *arg, struct xw_export_stats *stats);
-/* The same walk without contents; a non-zero result of `each` ends it and is returned. */
+/* List the items without contents; a non-zero result of `each` ends the run and is returned. */
 int xw_image_to_list(struct xw_image *img, const struct xw_export_opts *o,
 		     int (*each)(void *arg, const struct xw_export_item *item), void *arg,
 		     struct xw_export_stats *stats);

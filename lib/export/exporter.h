@@ -15,28 +15,29 @@ struct xw_exporter {
 	struct xw_export_stats *stats;
 	struct xw_queue *queue;
 	struct xw_links links;
-	char *text; /* target of a symlink */
-	char *path; /* path of the current item where it differs from that of the walk; owned */
+	char *text; /* target of the current symbolic link */
+	char *path; /* output path of the current item if it differs from the walk's path; owned */
 	/* message of the first damage or failure */
 	char first[sizeof(((struct xw_diag *)0)->text)];
 	char missing[512]; /* missing paths */
 	int failed_code; /* code of the first write failure */
 	/*
-	 * Write one item. A failure that is damage means that nothing of it was written; so does 1,
-	 * after xw_export_failed() was called. Other failures end the run.
+	 * Write one item. 1, after xw_export_failed(), or the code of damage: nothing of the item
+	 * was written. Other failures end the run.
 	 */
 	int (*put)(void *to, const struct xw_export_item *item);
 	void *to;
 	bool sockets; /* the writer supports sockets */
-	/* the failure is that of a callback and not of the image, whatever its code */
+	/* the failure was returned by a callback: whatever its code, it is no damage of the image */
 	bool foreign;
 };
 
-/* Go through the image. */
+/* Prepare the walk of the image; xw_export_finish() must follow, even after a failure. */
 int xw_export_begin(struct xw_exporter *x, struct xw_image *img, const struct xw_export_opts *o,
 		    struct xw_export_stats *stats);
+/* Pass all items to put(). */
 int xw_export_items(struct xw_exporter *x);
-/* Free what begin allocated; returns the result of the whole run. */
+/* Free everything and return the result of the whole run: rc, or a failure with a summary. */
 int xw_export_finish(struct xw_exporter *x, int rc);
 
 /*
@@ -44,26 +45,27 @@ int xw_export_finish(struct xw_exporter *x, int rc);
  * Other failures are returned.
  */
 int xw_export_damage(struct xw_exporter *x, const char *path, int rc);
-/* The item at `path` could not be written unchanged, see diag: log it, clear it, continue. */
+/* The item at `path` could not be written unchanged: count it, log the message in diag, clear it. */
 void xw_export_failed(struct xw_exporter *x, const char *path, int rc);
 
 /*
- * Call `each` for each attribute to be kept, excluding those that belong to the filesystem (inline
- * data, encryption). Damage is handled; a failure of `each` is damage too, or ends this.
+ * Call `each` for each attribute to be exported, which excludes internal ones (inline data,
+ * encryption). Damage, also as the result of `each`, is handled; other failures of `each` are
+ * returned.
  */
 int xw_export_attributes(struct xw_exporter *x, const struct xw_export_item *item,
 			 int (*each)(void *arg, const struct xw_xattr_ref *a), void *arg);
 
 /*
- * xw_image_to_tar() with an end of the output: end(arg) is called when all is written. May be NULL.
+ * As xw_image_to_tar(), but calls end(arg), unless end is NULL, when everything is written.
  */
 int xw_image_to_pax(struct xw_image *img, const struct xw_export_opts *o, xw_output_fn *write,
 		    int (*end)(void *arg), void *arg, struct xw_export_stats *stats);
 
-/* Owner and mode after selection. */
+/* Apply the changes of owner and mode in the options. */
 void xw_export_select(const struct xw_exporter *x, struct xw_inode *inode);
 
-/* Does the item have contents: is it the first name of a regular file? */
+/* Is the item the first name of a regular file, which is written with its contents? */
 bool xw_export_has_contents(const struct xw_export_item *item);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacking. Directories are created with permissions for their owner, and get their final
- * attributes when all their contents exist: nothing changes their times any more then, and
- * directories without write permission can be filled. The last ones created are finished first, so
- * that a directory is finished before its parent is closed.
+ * Unpacking. Directories are created with permissions for their owner only. They get their final
+ * attributes at the end, when no new entry changes their times and no write permission is needed
+ * any more. The last one created comes first, so that a directory can be opened while its parents
+ * still have their initial permissions.
  */
 #include "config.h"
 
@@ -38,10 +38,10 @@ struct extract {
 	struct xw_attr_notes notes;
 	uint8_t *buf;
 	int fd; /* the file being written */
-	uint64_t written; /* end of its last piece */
+	uint64_t written; /* end of the last piece written to fd */
 };
 
-/* The item could not be created: log it. 1, or a code that ends the run. */
+/* The item could not be created: log the error. 1, or a code that ends the run. */
 static int fail(struct extract *t, const char *path, int err, const char *what)
 {
 	struct xw_diag *d = t->x.img->diag;
@@ -55,14 +55,14 @@ static int fail(struct extract *t, const char *path, int err, const char *what)
 	return 1;
 }
 
-/* Remove an existing file of that name. 0, 1 (keep it), or -errno. */
+/* Remove an existing file with this name. 0, 1 (skip the item), or -errno. */
 static int make_way(struct extract *t, int dir, const char *name, const char *path)
 {
 	switch (t->o->existing) {
 	case XW_EXISTING_KEEP:
 		return -EEXIST;
 	case XW_EXISTING_SKIP:
-		xw_log(t->x.img->diag, XW_LOG_INFO, "%s: is there already", path);
+		xw_log(t->x.img->diag, XW_LOG_INFO, "%s: already exists, skipped", path);
 		return 1;
 	default:
 		break;
@@ -74,16 +74,16 @@ static int make_way(struct extract *t, int dir, const char *name, const char *pa
 	return unlinkat(dir, name, AT_REMOVEDIR) ? -errno : 0;
 }
 
-/* Creates an item under a name with `make`, again after removing an existing one. */
+/* How to create an item; make() is called again after an existing file was removed. */
 struct maker {
 	int (*make)(const struct maker *m, int dir, const char *name); /* 0, or errno is set */
 	struct extract *t;
 	const struct xw_export_item *item;
-	int from; /* hard links: the directory of the first name */
+	int from; /* hard links: directory of the first name */
 	const char *from_name;
 };
 
-/* 0; 1: it was logged, or is skipped. */
+/* Create an item; *dir and *name refer to it. 1: failed and logged, or skipped. */
 static int make_item(const struct maker *m, int *dir, const char **name)
 {
 	const char *path = m->item->path;
@@ -148,14 +148,14 @@ static int write_piece(void *arg, uint64_t off, const void *data, size_t len)
 	t->written = off;
 	if (!t->x.opts->tick)
 		return 0;
-	t->x.foreign = true; /* its codes are those of the caller */
+	t->x.foreign = true; /* tick() returns codes of the caller */
 	if (t->x.opts->tick(t->x.opts->tick_arg, t->x.stats))
 		return 1;
 	t->x.foreign = false;
 	return 0;
 }
 
-/* 0, 1 if it was logged, or a code that ends the run. */
+/* 0, 1 if a failure was logged, or a code that ends the run. */
 static int write_contents(struct extract *t, const struct xw_export_item *item,
 			  const struct xw_payload *p)
 {
@@ -215,17 +215,15 @@ static int make_node(const struct maker *m, int dir, const char *name)
 static int put_node(struct extract *t, const struct xw_export_item *item)
 {
 	const struct maker m = {.make = make_node, .t = t, .item = item};
+	auto_fd int fd = -1;
 	const char *name;
-	int dir, fd, rc = make_item(&m, &dir, &name);
+	int dir, rc = make_item(&m, &dir, &name);
 
 	if (rc)
 		return rc;
 	fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return fail(t, item->path, errno, "cannot open");
-	rc = attributes(t, item, fd, true, true);
-	close(fd);
-	return rc;
+	return fd < 0 ? fail(t, item->path, errno, "cannot open")
+		      : attributes(t, item, fd, true, true);
 }
 
 static int make_link(const struct maker *m, int dir, const char *name)
@@ -241,7 +239,7 @@ static int put_link(struct extract *t, const struct xw_export_item *item)
 
 	if (rc)
 		return fail(t, item->path, -rc, "cannot open the directory of its first name");
-	/* the next lookup may close it */
+	/* the next lookup may close dir */
 	m.from = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	if (m.from < 0)
 		return fail(t, item->path, errno, "cannot link");
@@ -308,7 +306,7 @@ static int extract_put(void *to, const struct xw_export_item *item)
 	if (rc || !t->o->made)
 		return rc;
 	rc = t->o->made(t->o->made_arg, item);
-	t->x.foreign |= rc != 0; /* its codes are those of the caller */
+	t->x.foreign |= rc != 0; /* made() returns codes of the caller */
 	return rc;
 }
 
@@ -330,7 +328,8 @@ static int finish_dir(struct extract *t, const struct made_dir *d)
 	auto_free uint8_t *raw = malloc(t->x.img->inode_size);
 	struct xw_walk_item e = {.path = d->path, .ino = d->ino, .raw = raw};
 	const struct xw_export_item item = {.at = &e, .path = d->path};
-	int fd, rc;
+	auto_fd int fd = -1;
+	int rc;
 
 	if (!raw)
 		return xw_fail_nomem(t->x.img->diag, "inode");
@@ -343,57 +342,47 @@ static int finish_dir(struct extract *t, const struct made_dir *d)
 		rc = fail(t, d->path, -fd, "cannot open");
 		return XW_MIN(rc, 0);
 	}
-	rc = attributes(t, &item, fd, false, d->made);
-	close(fd);
-	return rc;
+	return attributes(t, &item, fd, false, d->made);
 }
 
-static int finish_dirs(struct extract *t)
+static int extract(struct extract *t, struct xw_image *img, const struct xw_export_opts *o)
 {
-	int rc = 0;
+	int rc = xw_export_begin(&t->x, img, o, t->x.stats);
 
+	if (rc)
+		return rc;
+	if (!t->buf)
+		return xw_fail_nomem(img->diag, "buffer");
+	/* if nothing is to be written no directory is created */
+	if (!o->paths.n || t->x.stats->missing < o->paths.n) {
+		rc = xw_extract_dirs_open(&t->places, t->o->dir);
+		if (rc)
+			return xw_fail_errno(img->diag, XW_ERR_IO, -rc, "%s: cannot unpack there",
+					     t->o->dir);
+		rc = xw_export_items(&t->x);
+	}
 	for (size_t i = t->dirs.n; i-- && !rc;)
 		rc = finish_dir(t, &t->dirs.v[i]);
-	return rc;
-}
-
-static void tell_notes(const struct extract *t)
-{
-	if (t->notes.privileged)
-		xw_log(t->x.img->diag, XW_LOG_WARN,
+	if (!rc && t->notes.privileged)
+		xw_log(img->diag, XW_LOG_WARN,
 		       "%" PRIu64 " attribute%s left out: only root may set trusted.* and "
 		       "security.*",
 		       t->notes.privileged, t->notes.privileged == 1 ? " was" : "s were");
+	return rc;
 }
 
 int xw_image_to_dir(struct xw_image *img, const struct xw_export_opts *o,
 		    const struct xw_extract_opts *eo, struct xw_export_stats *stats)
 {
 	struct extract t = {
-		.x = {.put = extract_put, .to = &t, .sockets = true},
+		.x = {.put = extract_put, .to = &t, .stats = stats, .sockets = true},
 		.o = eo,
 		.places = {.top = -1},
 		.buf = malloc(PIECE),
 		.fd = -1,
 	};
-	int rc = xw_export_begin(&t.x, img, o, stats), err;
-	/* if nothing is to be written no directory is created */
-	const bool any = !rc && (!o->paths.n || stats->missing < o->paths.n);
+	const int rc = extract(&t, img, o);
 
-	if (!rc && !t.buf)
-		rc = xw_fail_nomem(img->diag, "buffer");
-	if (!rc && any) {
-		err = xw_extract_dirs_open(&t.places, eo->dir);
-		if (err)
-			rc = xw_fail_errno(img->diag, XW_ERR_IO, -err, "%s: cannot unpack there",
-					   eo->dir);
-	}
-	if (!rc && any)
-		rc = xw_export_items(&t.x);
-	if (!rc)
-		rc = finish_dirs(&t);
-	if (!rc)
-		tell_notes(&t);
 	while (t.dirs.n)
 		free(t.dirs.v[--t.dirs.n].path);
 	xw_vec_free(&t.dirs);

@@ -20,23 +20,24 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "read/xattrs.h"
 
 struct setter {
 	struct xw_attr_target *t;
 	char proc[40]; /* name of the file in /proc */
 	bool has_acl, has_default;
-	bool told;
+	bool failed;
 };
 
-/* One message per item is enough. */
+/* Log and count the first failure of the item. */
 static void fail(struct setter *s, int err, const char *what)
 {
 	struct xw_exporter *x = s->t->x;
 
-	if (s->told)
+	if (s->failed)
 		return;
-	s->told = true;
+	s->failed = true;
 	xw_fail_errno(x->img->diag, XW_ERR_IO, err, "cannot set %s", what);
 	xw_export_failed(x, s->t->item->path, XW_ERR_IO);
 }
@@ -57,11 +58,6 @@ static void set_owner(struct setter *s)
 
 /* ---- attributes ---- */
 
-static bool is_privileged(uint8_t index)
-{
-	return index == XW_XI_SECURITY || index == XW_XI_TRUSTED;
-}
-
 static void set_one(struct setter *s, uint8_t index, const char *name, const void *value,
 		    size_t len)
 {
@@ -72,7 +68,7 @@ static void set_one(struct setter *s, uint8_t index, const char *name, const voi
 
 	if (!rc)
 		return;
-	if (errno == EPERM && is_privileged(index)) {
+	if (errno == EPERM && (index == XW_XI_SECURITY || index == XW_XI_TRUSTED)) {
 		n->privileged++;
 	} else if (errno == EOPNOTSUPP) {
 		if (!n->unsupported)
@@ -90,20 +86,19 @@ static int set_attribute(void *arg, const struct xw_xattr_ref *a)
 {
 	struct setter *s = arg;
 	const bool is_acl = a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT;
-	struct xw_xattr_linux x;
+	auto_end(xw_xattr_linux_free) struct xw_xattr_linux x;
 	int rc = xw_xattr_to_linux(a, s->t->x->img->diag, &x);
 
-	if (!rc) {
-		set_one(s, a->index, x.name, x.value, x.value_len);
-		s->has_acl |= a->index == XW_XI_ACL_ACCESS;
-		s->has_default |= a->index == XW_XI_ACL_DEFAULT;
-		*(is_acl ? &s->t->x->stats->acls : &s->t->x->stats->xattrs) += 1;
-	}
-	xw_xattr_linux_free(&x);
-	return rc;
+	if (rc)
+		return rc;
+	set_one(s, a->index, x.name, x.value, x.value_len);
+	s->has_acl |= a->index == XW_XI_ACL_ACCESS;
+	s->has_default |= a->index == XW_XI_ACL_DEFAULT;
+	*(is_acl ? &s->t->x->stats->acls : &s->t->x->stats->xattrs) += 1;
+	return 0;
 }
 
-static void drop_one(struct setter *s, const char *name)
+static void remove_one(struct setter *s, const char *name)
 {
 	if (s->t->by_path)
 		removexattr(s->proc, name);
@@ -112,54 +107,37 @@ static void drop_one(struct setter *s, const char *name)
 }
 
 /* A new file may have inherited an ACL from its directory. */
-static void drop_inherited(struct setter *s)
+static void remove_inherited(struct setter *s)
 {
 	if (!s->t->inherits || !s->t->o->same_modes || type_of(s) == XW_S_IFLNK)
 		return;
 	if (!s->has_acl)
-		drop_one(s, "system.posix_acl_access");
+		remove_one(s, "system.posix_acl_access");
 	if (!s->has_default && type_of(s) == XW_S_IFDIR)
-		drop_one(s, "system.posix_acl_default");
+		remove_one(s, "system.posix_acl_default");
 }
 
 /* ---- mode and times ---- */
 
-uint32_t xw_extract_mode(const struct xw_extract_opts *o, uint32_t mode)
-{
-	return o->same_modes ? mode & 07777 : mode & 0777 & ~o->umask;
-}
-
 static void set_mode(struct setter *s)
 {
-	const uint32_t mode = s->t->item->at->inode.mode;
-	int rc;
+	const struct xw_extract_opts *o = s->t->o;
+	uint32_t mode = s->t->item->at->inode.mode;
 
 	if (type_of(s) == XW_S_IFLNK)
 		return;
-	if (s->t->by_path)
-		rc = chmod(s->proc, xw_extract_mode(s->t->o, mode));
-	else
-		rc = fchmod(s->t->fd, xw_extract_mode(s->t->o, mode));
-	if (rc)
+	mode = o->same_modes ? mode & 07777 : mode & 0777 & ~o->umask;
+	if (s->t->by_path ? chmod(s->proc, mode) : fchmod(s->t->fd, mode))
 		fail(s, errno, "its mode");
-}
-
-static struct timespec as_timespec(struct xw_time t)
-{
-	return (struct timespec){.tv_sec = (time_t)t.sec, .tv_nsec = (long)t.nsec};
 }
 
 static void set_times(struct setter *s)
 {
 	const struct xw_inode *inode = &s->t->item->at->inode;
-	const struct timespec times[2] = {as_timespec(inode->atime), as_timespec(inode->mtime)};
-	int rc;
+	const struct timespec times[2] = {{(time_t)inode->atime.sec, (long)inode->atime.nsec},
+					  {(time_t)inode->mtime.sec, (long)inode->mtime.nsec}};
 
-	if (s->t->by_path)
-		rc = utimensat(AT_FDCWD, s->proc, times, 0);
-	else
-		rc = futimens(s->t->fd, times);
-	if (rc)
+	if (s->t->by_path ? utimensat(AT_FDCWD, s->proc, times, 0) : futimens(s->t->fd, times))
 		fail(s, errno, "its times");
 }
 
@@ -173,7 +151,7 @@ int xw_extract_attributes(struct xw_attr_target *t)
 	rc = xw_export_attributes(t->x, t->item, set_attribute, &s);
 	if (rc)
 		return rc;
-	drop_inherited(&s);
+	remove_inherited(&s);
 	set_mode(&s);
 	set_times(&s);
 	return 0;

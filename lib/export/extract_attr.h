@@ -17,17 +17,15 @@ struct xw_attr_target {
 	const struct xw_extract_opts *o;
 	struct xw_attr_notes *notes;
 	const struct xw_export_item *item;
-	int fd; /* the file; O_PATH for files that cannot be opened (`by_path`) */
-	bool by_path;
-	bool inherits; /* it was created where new files inherit ACLs, which must be removed */
+	int fd; /* the file */
+	bool by_path; /* fd is an O_PATH descriptor, since the file cannot be opened */
+	bool inherits; /* new files in its directory inherit ACLs, which must be removed */
 };
 
 /*
- * Set everything. Failures are logged and counted by xw_export_failed(), once per item; the rest is
- * set all the same. 0, or a failure that ends the run.
+ * Set owner, attributes, mode and times. A failure is logged and counted by xw_export_failed(), once
+ * per item, and does not stop the following steps. 0, or a failure that ends the run.
  */
 int xw_extract_attributes(struct xw_attr_target *t);
-/* The final permission bits of the item. */
-uint32_t xw_extract_mode(const struct xw_extract_opts *o, uint32_t mode);
 
 #endif

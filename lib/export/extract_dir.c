@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "disk/dirent.h"
+#include "export/paths.h"
 
 #define DIRECTORY (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -72,7 +73,7 @@ static int enter(int fd, const char *name, size_t len)
 	return sub < 0 ? -errno : sub;
 }
 
-/* Push a level; if there is no room it replaces the last one. */
+/* Push a level, which replaces the last level if there is no room. */
 static int push(struct xw_extract_dirs *p, int fd, const char *path, size_t len)
 {
 	if (xw_vec_reserve(&p->path, len)) {
@@ -87,15 +88,7 @@ static int push(struct xw_extract_dirs *p, int fd, const char *path, size_t len)
 	return 0;
 }
 
-/* Is path (len bytes) below the directory at level i, or equal to it? */
-static bool leads_to(const struct xw_extract_dirs *p, unsigned i, const char *path, size_t len)
-{
-	const size_t n = p->at[i].len;
-
-	return n <= len && !memcmp(p->path.v, path, n) && (n == len || path[n] == '/');
-}
-
-/* Has the path no ".." and no "." components? */
+/* Has the path no empty, "." or ".." components? */
 static bool leads_down(const char *path)
 {
 	for (size_t n;; path += n + 1) {
@@ -115,7 +108,7 @@ int xw_extract_dirs_parent(struct xw_extract_dirs *p, const char *path, int *fd,
 	if (*path && !leads_down(path))
 		return -EINVAL;
 	*name = slash ? slash + 1 : path;
-	while (p->n && !leads_to(p, p->n - 1, path, len))
+	while (p->n && !xw_path_is_below(path, len, p->path.v, p->path.n))
 		leave(p);
 	*fd = p->n ? p->at[p->n - 1].fd : p->top;
 	for (size_t at = p->path.n; at < len;) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens directories below one directory by path, never following a symbolic link: each component is
- * opened relative to the previous one. The last ones stay open, since consecutive paths are usually
- * neighbors.
+ * Opens directories below a top directory by path. No symbolic link is followed, since each
+ * component is opened relative to the previous one. The directories on the last path stay open for
+ * the next one, which is usually nearby.
  */
 #ifndef XW_EXPORT_EXTRACT_DIR_H
 #define XW_EXPORT_EXTRACT_DIR_H
@@ -16,23 +16,23 @@
 
 struct xw_extract_dirs {
 	int top; /* owned */
-	bool top_acl;
+	bool top_acl; /* top has a default ACL */
 	struct xw_extract_dir {
 		size_t len; /* length of the part of `path` that names this directory */
 		int fd;
 		bool acl; /* it has a default ACL, which new files inherit */
 	} at[XW_EXTRACT_LEVELS];
 	unsigned n;
-	XW_VEC(char) path; /* path of the last one, not terminated */
+	XW_VEC(char) path; /* path of at[n - 1], not terminated */
 };
 
 /* Start below directory dir, which is created if missing. 0 or -errno. */
 int xw_extract_dirs_open(struct xw_extract_dirs *p, const char *dir);
 void xw_extract_dirs_close(struct xw_extract_dirs *p);
 /*
- * The parent directory of `path`, as an O_PATH descriptor (owned by p, valid until the next call),
- * and the last component of path. Missing directories on the way are created. 0 or -errno; -ENOTDIR
- * for a symbolic link, -EINVAL for empty, "." or ".." components.
+ * Open the parent directory of `path` as an O_PATH descriptor, which is owned by p and valid until
+ * the next call; *name is the last component of path. Missing parents are created. 0 or -errno:
+ * -ENOTDIR for a symbolic link, -EINVAL for empty, "." or ".." components.
  */
 int xw_extract_dirs_parent(struct xw_extract_dirs *p, const char *path, int *fd, const char **name);
 /* Does the directory of the last lookup have a default ACL? */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encoding of tar headers. A member that fits a ustar header gets no other; every value that does
- * not fit gets a pax record, and the nearest value in the ustar field. Values are determined in
- * this file alone, so that an archive depends only on the image.
+ * Encoding of tar headers. Values that do not fit a ustar field are stored as pax records, with 0 or
+ * a truncated text in the field; a member without such values has no pax header. All values of a
+ * header come from the image, so the same image gives the same archive.
  *
- * Paths are bytes. In pax they are UTF-8 unless hdrcharset is BINARY, so that record is added for
- * paths that are not.
+ * pax paths are UTF-8 unless hdrcharset is BINARY, so that record is added if a path is not UTF-8.
  */
 #include "export/header.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/utf8.h"
 
 #define BLOCK 512
@@ -27,9 +27,7 @@ struct ustar {
 };
 _Static_assert(sizeof(struct ustar) == BLOCK, "ustar header");
 
-/*
- * Write the decimal digits of v to text (at least 20 bytes), not terminated; returns their number.
- */
+/* Write v in decimal to text (20 bytes), not terminated. Returns the number of digits. */
 static size_t decimal(char *text, uint64_t v)
 {
 	char rev[20];
@@ -50,7 +48,7 @@ int xw_tar_record(struct xw_tar_records *r, const char *key, size_t key_len, con
 	size_t len = body + 1, n;
 	char digits[20], *p;
 
-	/* the digits of the length add at most one more digit */
+	/* counting the digits of the length may add one digit */
 	while ((n = decimal(digits, len)), n + body > len)
 		len = n + body;
 	if (xw_vec_reserve(&r->v, r->v.n + len))
@@ -80,7 +78,7 @@ static int record_u64(struct xw_tar_records *r, const char *key, uint64_t v)
 	return xw_tar_record(r, key, strlen(key), text, decimal(text, v));
 }
 
-/* Decimal seconds; -1.25 is stored as {-2, 750000000}. */
+/* A time is written in decimal seconds. t is {-2, 750000000} for -1.25. */
 static int record_time(struct xw_tar_records *r, const char *key, struct xw_time t)
 {
 	uint64_t sec = (uint64_t)t.sec;
@@ -123,10 +121,7 @@ static int record_path(struct xw_tar_records *r, const char *key, const char *pa
 	return record(r, key, path);
 }
 
-/*
- * Octal digits that fill the field except its terminator; values that do not fit become zero: a
- * record has them.
- */
+/* Fill the field with octal digits and a terminator. Values that do not fit are in a record. */
 static void octal(char *field, size_t size, uint64_t v, uint64_t max)
 {
 	if (v > max)
@@ -135,13 +130,13 @@ static void octal(char *field, size_t size, uint64_t v, uint64_t max)
 		field[i] = (char)('0' + (v & 7));
 }
 
-/* As much of s as fits, not terminated if it fills the field. */
+/* Copy as much of s as fits; not terminated if it fills the field. */
 static void text_field(char *field, size_t size, const char *s)
 {
 	memcpy(field, s, strnlen(s, size));
 }
 
-/* Name, or prefix and name split at a slash. false: neither fits. */
+/* Store the path as name, or as prefix and name, split at a slash. false: it does not fit. */
 static bool split_path(struct ustar *h, const char *path)
 {
 	const size_t len = strlen(path);
@@ -162,10 +157,17 @@ static bool split_path(struct ustar *h, const char *path)
 	return true;
 }
 
-static int put_header(struct xw_output *o, struct ustar *h)
+static int put_header(struct xw_output *o, struct ustar *h, const struct xw_tar_member *m)
 {
+	const uint64_t mtime = m->mtime.sec < 0 ? 0 : (uint64_t)m->mtime.sec;
 	unsigned sum = 0;
 
+	h->typeflag = (char)m->type;
+	octal(h->mode, sizeof(h->mode), m->mode & 07777, OCTAL7_MAX);
+	octal(h->uid, sizeof(h->uid), m->uid, OCTAL7_MAX);
+	octal(h->gid, sizeof(h->gid), m->gid, OCTAL7_MAX);
+	octal(h->size, sizeof(h->size), m->size, OCTAL11_MAX);
+	octal(h->mtime, sizeof(h->mtime), mtime, OCTAL11_MAX);
 	memcpy(h->magic, "ustar", 6);
 	memcpy(h->version, "00", 2);
 	memset(h->chksum, ' ', sizeof(h->chksum));
@@ -176,31 +178,25 @@ static int put_header(struct xw_output *o, struct ustar *h)
 	return xw_output_put(o, h, sizeof(*h));
 }
 
-/* The extended header: a member of its own before the one that it describes. */
+/* Write the pax header, a member of its own that precedes the member it describes. */
 static int put_records(struct xw_output *o, const struct xw_tar_member *m, struct xw_tar_records *r)
 {
+	const struct xw_tar_member pax = {
+		.type = XW_TAR_PAX, .mode = 0644, .size = r->v.n, .mtime = m->mtime};
 	const char *base = strrchr(m->path, '/');
-	struct ustar h = {.typeflag = 'x'};
+	struct ustar h = {0};
 	char name[NAME_MAX_LEN + 1];
 	int rc;
 
 	base = base ? base + 1 : m->path;
 	snprintf(name, sizeof(name), "PaxHeaders/%.80s", *base ? base : ".");
 	text_field(h.name, sizeof(h.name), name);
-	octal(h.mode, sizeof(h.mode), 0644, OCTAL7_MAX);
-	octal(h.uid, sizeof(h.uid), 0, OCTAL7_MAX);
-	octal(h.gid, sizeof(h.gid), 0, OCTAL7_MAX);
-	octal(h.size, sizeof(h.size), r->v.n, OCTAL11_MAX);
-	octal(h.mtime, sizeof(h.mtime), m->mtime.sec < 0 ? 0 : (uint64_t)m->mtime.sec, OCTAL11_MAX);
-	rc = put_header(o, &h);
-	if (!rc)
-		rc = xw_output_put(o, r->v.v, r->v.n);
-	if (!rc)
-		rc = xw_output_pad(o, BLOCK);
-	return rc;
+	rc = put_header(o, &h, &pax);
+	rc = rc ? rc : xw_output_put(o, r->v.v, r->v.n);
+	return rc ? rc : xw_output_pad(o, BLOCK);
 }
 
-/* Records for the values of m that ustar fields cannot hold; path is the stored form. */
+/* Set name and prefix, and add records for the values of m that ustar fields cannot hold. */
 static int own_records(struct ustar *h, const struct xw_tar_member *m, const char *path,
 		       struct xw_tar_records *r)
 {
@@ -230,19 +226,7 @@ static int own_records(struct ustar *h, const struct xw_tar_member *m, const cha
 	return rc;
 }
 
-/*
- * The name for readers that do not know GNU.sparse, whose payload is not the contents of the file.
- */
-static void sparse_name(struct ustar *h, const char *path)
-{
-	char name[NAME_MAX_LEN + 1];
-	const char *base = strrchr(path, '/');
-
-	snprintf(name, sizeof(name), "GNUSparseFile.0/%.84s", base ? base + 1 : path);
-	text_field(h->name, sizeof(h->name), name);
-}
-
-/* Insert the record for this before all others. */
+/* Insert the hdrcharset record before all others. */
 static int mark_binary(struct xw_tar_records *r)
 {
 	struct xw_tar_records all = {0};
@@ -261,51 +245,41 @@ static int mark_binary(struct xw_tar_records *r)
 	return 0;
 }
 
-/* The stored form of a path: "./" for the top, a trailing slash on other directories. */
-static int stored_path(const struct xw_tar_member *m, char **out)
-{
-	const size_t len = strlen(m->path);
-	char *p = malloc(len + 3);
-
-	if (!p)
-		return XW_ERR_NOMEM;
-	memcpy(p, len ? m->path : ".", len ? len + 1 : 2);
-	if (m->type == XW_TAR_DIR)
-		strcat(p, "/");
-	*out = p;
-	return 0;
-}
-
 int xw_tar_put_member(struct xw_output *o, const struct xw_tar_member *m, struct xw_tar_records *r)
 {
-	struct ustar h = {.typeflag = (char)m->type};
-	char *path;
-	int rc = stored_path(m, &path);
+	struct ustar h = {0};
+	const size_t len = strlen(m->path);
+	auto_free char *path = malloc(len + 3);
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!path)
+		return XW_ERR_NOMEM;
+	/* the stored path: "." for the top, and a slash after directories */
+	memcpy(path, len ? m->path : ".", len ? len + 1 : 2);
+	if (m->type == XW_TAR_DIR)
+		strcat(path, "/");
 	rc = own_records(&h, m, path, r);
 	if (!rc && r->binary)
 		rc = mark_binary(r);
 	if (!rc && r->v.n)
 		rc = put_records(o, m, r);
-	if (m->sparse)
-		sparse_name(&h, path);
-	free(path);
+	if (m->sparse) {
+		/* readers that do not know GNU.sparse extract the map and the data to this name */
+		const char *base = strrchr(path, '/');
+		char name[NAME_MAX_LEN + 1];
+
+		snprintf(name, sizeof(name), "GNUSparseFile.0/%.84s", base ? base + 1 : path);
+		text_field(h.name, sizeof(h.name), name);
+	}
 	r->v.n = 0;
 	r->binary = false;
 	if (rc)
 		return rc;
 	if (m->link)
 		text_field(h.linkname, sizeof(h.linkname), m->link);
-	octal(h.mode, sizeof(h.mode), m->mode & 07777, OCTAL7_MAX);
-	octal(h.uid, sizeof(h.uid), m->uid, OCTAL7_MAX);
-	octal(h.gid, sizeof(h.gid), m->gid, OCTAL7_MAX);
-	octal(h.size, sizeof(h.size), m->size, OCTAL11_MAX);
-	octal(h.mtime, sizeof(h.mtime), m->mtime.sec < 0 ? 0 : (uint64_t)m->mtime.sec, OCTAL11_MAX);
 	octal(h.devmajor, sizeof(h.devmajor), m->dev_major, OCTAL7_MAX);
 	octal(h.devminor, sizeof(h.devminor), m->dev_minor, OCTAL7_MAX);
-	return put_header(o, &h);
+	return put_header(o, &h, m);
 }
 
 int xw_tar_put_end(struct xw_output *o)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Members of a pax archive: a ustar header, and extended records for what it cannot hold. */
+/* Members of a pax archive: a ustar header, and pax records for values that do not fit there. */
 #ifndef XW_EXPORT_HEADER_H
 #define XW_EXPORT_HEADER_H
 
@@ -14,10 +14,11 @@ enum xw_tar_type {
 	XW_TAR_BLK = '4',
 	XW_TAR_DIR = '5',
 	XW_TAR_FIFO = '6',
+	XW_TAR_PAX = 'x', /* records for the next member */
 };
 
 struct xw_tar_member {
-	const char *path; /* terminated; directories without a trailing slash, "" is the top */
+	const char *path; /* terminated; without a trailing slash; "" is the top */
 	const char *link; /* or NULL */
 	enum xw_tar_type type;
 	uint32_t mode, uid, gid; /* mode: permission bits */
@@ -30,24 +31,18 @@ struct xw_tar_member {
 	uint64_t real_size; /* size of the sparse file */
 };
 
-/* Extended records of one member, being collected. */
+/* The pax records of one member. */
 struct xw_tar_records {
 	XW_VEC(char) v;
 	bool binary; /* a path is not UTF-8 */
 };
 
-/*
- * Add "LEN key=value
- * ", where LEN includes itself. 0 or XW_ERR_NOMEM.
- */
+/* Add the record "LEN key=value" and a newline; LEN counts all of it. 0 or XW_ERR_NOMEM. */
 int xw_tar_record(struct xw_tar_records *r, const char *key, size_t key_len, const void *value,
 		  size_t value_len);
-/*
- * Write the headers of a member: the collected records (attributes) and those that the member
- * itself needs. Empties *r.
- */
+/* Write the headers of a member: the records in *r and those that m needs. Empties *r. */
 int xw_tar_put_member(struct xw_output *o, const struct xw_tar_member *m, struct xw_tar_records *r);
-/* The end of the archive: two zero blocks, padded to 10,240 bytes as tar(1) does. */
+/* End the archive: write two zero blocks and pad it to 10,240 bytes, as tar(1) does. */
 int xw_tar_put_end(struct xw_output *o);
 
 #endif

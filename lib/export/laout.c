@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Items as members of the formats that libarchive writes. None of them can represent all properties
- * of an ext4 file: losses are reported for the first item concerned, with a count at the end; wrong
- * values are reported for each item and make the run fail; items that cannot be represented at all
- * are skipped.
+ * Items as members of the formats that libarchive writes. No format has all properties of an ext4
+ * file. Lost properties are reported for the first item concerned, and counted at the end. Changed
+ * values are reported for each item and make the run fail. Items that the format does not support
+ * are skipped, which is a failure, too.
  */
 #include "config.h"
 
@@ -36,7 +36,7 @@ struct foreign {
 	uint8_t *buf;
 	uint64_t at; /* bytes written of the contents of the item */
 	uint64_t lost[LOSSES];
-	bool has[LOSSES]; /* the current item */
+	bool has[LOSSES]; /* properties of the current item */
 };
 
 static void lose(struct foreign *f, const struct xw_export_item *item, enum loss what)
@@ -46,7 +46,7 @@ static void lose(struct foreign *f, const struct xw_export_item *item, enum loss
 		       *item->path ? item->path : "/", f->format->name, loss_names[what]);
 }
 
-static void tell_losses(const struct foreign *f)
+static void log_losses(const struct foreign *f)
 {
 	for (unsigned i = 0; i < LOSSES; i++) {
 		if (f->lost[i] > 1)
@@ -56,7 +56,7 @@ static void tell_losses(const struct foreign *f)
 	}
 }
 
-static int look_at_attribute(void *arg, const struct xw_xattr_ref *a)
+static int note_attribute(void *arg, const struct xw_xattr_ref *a)
 {
 	struct foreign *f = arg;
 	const bool acl = a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT;
@@ -65,7 +65,7 @@ static int look_at_attribute(void *arg, const struct xw_xattr_ref *a)
 	return 0;
 }
 
-/* The item is written, but not unchanged. For a further name the first one has reported it. */
+/* Report a changed value of an item; for hard links it was reported with the first name. */
 static void changed(struct foreign *f, const struct xw_export_item *item, const char *what)
 {
 	if (item->hardlink)
@@ -136,7 +136,7 @@ static int put_bytes(struct foreign *f, const void *p, size_t len)
 	return 0;
 }
 
-/* Write zeros up to byte `to` of the contents; after damage, or for holes. */
+/* Write zeros up to byte `to` of the contents, for holes or unreadable data. */
 static int fill_to(struct foreign *f, uint64_t to)
 {
 	static const uint8_t zeros[4096];
@@ -169,7 +169,7 @@ static int put_contents(struct foreign *f, const struct xw_export_item *item,
 	return !rc && damage ? xw_export_damage(&f->x, item->at->path, damage) : rc;
 }
 
-/* Handle libarchive's status for the header. 1: the item is skipped. */
+/* Write the header. 1: libarchive does not accept the item, which is reported and skipped. */
 static int put_header(struct foreign *f, const struct xw_export_item *item)
 {
 	int rc = archive_write_header(f->la.a, f->e);
@@ -202,7 +202,7 @@ static int put_entry(struct foreign *f, const struct xw_export_item *item)
 	if (contents)
 		rc = xw_payload_plan(f->x.img, item->at->ino, &item->at->inode, item->at->raw, &p);
 	if (!rc && !item->hardlink)
-		rc = xw_export_attributes(&f->x, item, look_at_attribute, f);
+		rc = xw_export_attributes(&f->x, item, note_attribute, f);
 	if (rc)
 		return rc;
 	set_entry(f, item, size);
@@ -225,7 +225,7 @@ static int foreign_put(void *to, const struct xw_export_item *item)
 	return rc;
 }
 
-/* end(arg) is called when all is written; NULL: the output has no end of its own. */
+/* end(arg) is called when everything is written; NULL: the output is not compressed. */
 static int to_foreign(struct xw_image *img, const struct xw_export_opts *o,
 		      const struct xw_archive_format *format, xw_output_fn *write,
 		      int (*end)(void *arg), void *arg, struct xw_export_stats *stats)
@@ -242,14 +242,12 @@ static int to_foreign(struct xw_image *img, const struct xw_export_opts *o,
 	if (!rc)
 		rc = xw_laout_begin(&f.la, &plain, format->code, end ? 1 : RECORD_BYTES, write, arg,
 				    img->diag);
-	if (!rc)
-		rc = xw_export_items(&f.x);
-	if (!rc)
-		rc = xw_laout_finish(&f.la);
+	rc = rc ? rc : xw_export_items(&f.x);
+	rc = rc ? rc : xw_laout_finish(&f.la);
 	if (!rc && end)
 		rc = end(arg);
 	if (!rc)
-		tell_losses(&f);
+		log_losses(&f);
 	stats->bytes_out = f.la.bytes;
 	xw_laout_free(&f.la);
 	archive_entry_free(f.e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libarchive as a writer, over our own write function. */
+/* Archives written by libarchive through a write function of the caller. */
 #ifndef XW_EXPORT_LAOUT_H
 #define XW_EXPORT_LAOUT_H
 
@@ -20,12 +20,12 @@ struct xw_laout {
 };
 
 /*
- * format: an ARCHIVE_FORMAT_*, compressed as o specifies; the end is padded to `unit`. Free it in
- * any case.
+ * Start an archive of an ARCHIVE_FORMAT_*, compressed as o specifies and padded to a multiple of
+ * `unit` bytes. Call xw_laout_free() even after a failure.
  */
 int xw_laout_begin(struct xw_laout *l, const struct xw_archive_opts *o, int format, int unit,
 		   xw_output_fn *write, void *arg, struct xw_diag *diag);
-/* The error of libarchive's last call: the code of the write function if that failed. */
+/* Report the failure of libarchive's last call: the write function's own code, or else `code`. */
 int xw_laout_fail(struct xw_laout *l, int code);
 int xw_laout_finish(struct xw_laout *l);
 void xw_laout_free(struct xw_laout *l);

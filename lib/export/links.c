@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open-addressed by inode number. Link counts may be wrong: one that is too high keeps a path until
- * the end, one that is too low creates a second copy of the file; both are harmless.
+ * A hash table by inode number. Link counts may be wrong: a count that is too high keeps the path
+ * until the end, a count that is too low creates a second copy of the file; both are harmless.
  *
- * An entry all of whose names were seen frees its path but keeps its slot until the table grows, so
+ * After the last name of an inode its path is freed, but the slot is kept until the table grows, so
  * that probing needs no deletion.
  */
 #include "export/links.h"
@@ -22,7 +22,7 @@ static struct xw_link *slot(const struct xw_links *l, xw_ino ino)
 	return &l->v[i];
 }
 
-/* Make room for one more entry, dropping completed ones. */
+/* Make room for one more entry and drop the completed entries. */
 static int make_room(struct xw_links *l)
 {
 	struct xw_links next = {.size = 64};
@@ -53,11 +53,8 @@ const char *xw_links_seen(struct xw_links *l, xw_ino ino, uint32_t names, const 
 {
 	struct xw_link *e;
 
-	*err = 0;
-	if (l->last) {
-		free(l->last);
-		l->last = NULL;
-	}
+	free(l->last);
+	l->last = NULL;
 	*err = make_room(l);
 	if (*err)
 		return NULL;

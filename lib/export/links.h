@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Files with several names: the first name in the archive, to which the others become hard links.
- */
+/* The first exported name of each file with several names: further names become hard links to it. */
 #ifndef XW_EXPORT_LINKS_H
 #define XW_EXPORT_LINKS_H
 
@@ -9,7 +7,7 @@
 
 struct xw_link {
 	xw_ino ino; /* 0 = free slot */
-	uint32_t left; /* names still to come according to the inode */
+	uint32_t left; /* further names expected, from the link count of the inode */
 	char *path; /* owned, terminated */
 };
 
@@ -17,17 +15,17 @@ struct xw_link {
 struct xw_links {
 	struct xw_link *v;
 	size_t size, used;
-	char *last; /* path of an entry that was removed by the last call */
+	char *last; /* path of the entry that the last call removed */
 };
 
 /*
- * The path under which ino was returned before: valid until the next call. NULL: it is new, and
- * recorded as `path` for `names` - 1 more names; *err is XW_ERR_NOMEM if that failed. An inode is
- * removed with the last of its names.
+ * The first path of inode ino, valid until the next call. NULL: the inode is new and is recorded
+ * with `path` and `names` - 1 more names to come, or *err is XW_ERR_NOMEM. The last name of an
+ * inode removes its entry.
  */
 const char *xw_links_seen(struct xw_links *l, xw_ino ino, uint32_t names, const char *path,
 			  int *err);
-/* The first name could not be exported: the next one becomes the first. */
+/* The first name of the inode could not be exported: its next name becomes the first. */
 void xw_links_drop(struct xw_links *l, xw_ino ino);
 void xw_links_free(struct xw_links *l);
 

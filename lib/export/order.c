@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Items whose directory is not among them were in a directory of an earlier window. They form
- * groups, each of one such directory, which the walk leaves one after the other: the groups keep
- * their order. In every directory, and every group, the entry that the walk has not left yet goes
- * last; the others are sorted by the first data in them.
+ * Items whose directory is not in the window belong to directories of earlier windows. All items of
+ * such a directory form a group; the groups keep the order in which the walk leaves their
+ * directories. The entries of a directory or group are sorted by the lowest key in each, except
+ * that an entry whose contents continue in the next window is last.
  */
 #include "export/order.h"
 
@@ -12,12 +12,13 @@
 
 #include "base/auto.h"
 #include "base/err.h"
+#include "export/paths.h"
 
 struct node {
 	uint32_t seq;
-	uint32_t parent; /* of the sort: groups first, then n + 1 + the index of a directory */
-	xw_blk key;
-	bool open;
+	uint32_t parent; /* number of a group, or n + 1 + the index of a directory */
+	xw_blk key; /* lowest key of the item and everything below it */
+	bool open; /* the walk continues below this item */
 };
 
 /* A part of the sorted nodes: the entries of one directory. */
@@ -25,16 +26,7 @@ struct span {
 	uint32_t at, end;
 };
 
-/* A failure has the path of the directory that could not be read. */
-static bool is_below(const struct xw_order_item *e, const struct xw_order_item *dir)
-{
-	const size_t n = dir->path_len;
-
-	return !n || (e->path_len >= n && !memcmp(e->path, dir->path, n) &&
-		      (e->path_len == n || e->path[n] == '/'));
-}
-
-/* Without the last component. */
+/* Length of the path without its last component. */
 static size_t directory_len(const struct xw_order_item *e)
 {
 	size_t n = e->path_len;
@@ -51,7 +43,7 @@ static bool same_directory(const struct xw_order_item *a, const struct xw_order_
 	return n == directory_len(b) && !memcmp(a->path, b->path, n);
 }
 
-/* Find parents; up is room for n indexes. */
+/* Set the parents of all nodes; `up` is a stack for n indexes. */
 static void set_parents(const struct xw_order_item *v, size_t n, struct node *nodes, uint32_t *up)
 {
 	const struct xw_order_item *last = NULL;
@@ -59,7 +51,9 @@ static void set_parents(const struct xw_order_item *v, size_t n, struct node *no
 	size_t depth = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		while (depth && !is_below(&v[i], &v[up[depth - 1]]))
+		/* a read failure has the path of its directory and counts as an entry of it */
+		while (depth && !xw_path_is_below(v[i].path, v[i].path_len, v[up[depth - 1]].path,
+						  v[up[depth - 1]].path_len))
 			depth--;
 		nodes[i] = (struct node){.seq = (uint32_t)i, .key = v[i].key};
 		if (depth) {
@@ -86,7 +80,7 @@ static int compare(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* The nodes are sorted: go down. */
+/* Output the sorted nodes depth first: each directory, then its entries. */
 static void descend(const struct node *nodes, size_t n, struct span *children, struct span *stack,
 		    uint32_t *order)
 {

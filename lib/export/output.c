@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output buffer. Payload is read from the image directly into it (room, made), so that a byte is
- * copied once by the host's kernel on each side and nowhere in between.
+ * Output buffer. File data is read from the image directly into the buffer (room, made), so that
+ * only the host's kernel copies it.
  */
 #include "export/output.h"
 

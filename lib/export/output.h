@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tar stream on its way out: one buffer before the caller's write function. */
+/* Buffers the tar stream for the caller's write function. */
 #ifndef XW_EXPORT_OUTPUT_H
 #define XW_EXPORT_OUTPUT_H
 
@@ -23,9 +23,9 @@ void xw_output_free(struct xw_output *o);
 
 int xw_output_put(struct xw_output *o, const void *p, size_t len);
 int xw_output_zeros(struct xw_output *o, uint64_t len);
-/* Write zeros up to the next multiple of 512 (or of `unit`, for the end of the archive). */
+/* Write zeros up to the next multiple of `unit`, a power of two. */
 int xw_output_pad(struct xw_output *o, uint64_t unit);
-/* Space for data to be produced in place: 1 .. want bytes at *p, then call xw_output_made(). */
+/* Get 1 to `want` bytes of the buffer to be filled in place; xw_output_made() then adds them. */
 int xw_output_room(struct xw_output *o, size_t want, void **p, size_t *room);
 void xw_output_made(struct xw_output *o, size_t len);
 int xw_output_flush(struct xw_output *o);

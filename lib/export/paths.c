@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Paths are looked up one component at a time without following symbolic links: a member below a
- * link would have a path that an archive cannot store.
+ * Paths are looked up one component at a time without following symbolic links: a path through a
+ * link would be extracted below the link, not below a directory.
  */
 #include "config.h"
 
@@ -45,7 +45,8 @@ static int push(struct finder *f, const char *name, size_t len)
 	return 0;
 }
 
-static int take(struct finder *f, xw_ino ino)
+/* f->path leads to inode ino: add it to the roots. */
+static int add_match(struct finder *f, xw_ino ino)
 {
 	f->found++;
 	if (!f->path.n) {
@@ -55,8 +56,8 @@ static int take(struct finder *f, xw_ino ino)
 	return xw_children_add(f->roots, ino, false, f->path.v, f->path.n);
 }
 
-/* Unreadable directories count as missing. Only running out of memory fails. */
-static int not_there(struct finder *f, int rc)
+/* Ignore a failed lookup: unreadable paths count as missing. Only XW_ERR_NOMEM is returned. */
+static int ignore(struct finder *f, int rc)
 {
 	if (rc == XW_ERR_NOMEM)
 		return rc;
@@ -68,22 +69,24 @@ static int not_there(struct finder *f, int rc)
 static int find_literal(struct finder *f, xw_ino ino, const char *rest)
 {
 	size_t len;
-	int rc = 0;
 
 	f->path.n = 0;
-	while (!rc && (rest = component(rest, &len), len)) {
+	while (rest = component(rest, &len), len) {
 		const xw_ino dir = ino;
+		int rc;
 
 		if (len == 2 && !memcmp(rest, "..", 2))
 			return 0;
 		rc = xw_dir_lookup(f->img, dir, rest, len, &ino, NULL);
+		ignore(f, rc); /* also clears damage that a successful lookup came across */
 		if (rc)
-			return not_there(f, rc);
-		not_there(f, 0); /* damage found on the way to it */
+			return rc == XW_ERR_NOMEM ? rc : 0;
 		rc = push(f, rest, len);
+		if (rc)
+			return rc;
 		rest += len;
 	}
-	return rc ? rc : take(f, ino);
+	return add_match(f, ino);
 }
 
 static int find_pattern(struct finder *f, xw_ino dir, const char *rest);
@@ -113,32 +116,31 @@ static int find_pattern(struct finder *f, xw_ino dir, const char *rest)
 	const char *first = component(rest, &len);
 	auto_free char *pattern = strndup(first, len);
 	auto_free uint8_t *raw = malloc(f->img->inode_size);
-	struct xw_children c = {0};
+	auto_end(xw_children_free) struct xw_children c = {0};
 	struct xw_inode inode;
 	const char *name;
 	xw_ino ino;
 	int rc;
 
 	if (!len)
-		return take(f, dir);
+		return add_match(f, dir);
 	if (!pattern || !raw)
 		return xw_fail_nomem(f->img->diag, "path");
 	rc = xw_image_inode(f->img, dir, &inode, raw);
 	if (rc || (inode.mode & XW_S_IFMT) != XW_S_IFDIR || inode.flags & XW_FL_ENCRYPT)
-		return not_there(f, rc);
+		return ignore(f, rc);
 	rc = xw_children_open(f->img, f->order, SIZE_MAX, dir, &inode, raw, &c);
 	while (rc != XW_ERR_NOMEM && (rc = xw_children_next(&c, &ino, &name, &len))) {
 		if (rc == 1)
 			rc = try_entry(f, ino, name, len, pattern, first + strlen(pattern));
-		rc = rc < 0 ? not_there(f, rc) : rc;
+		rc = rc < 0 ? ignore(f, rc) : rc;
 	}
-	xw_children_free(&c);
 	return rc;
 }
 
 /* ---- paths below others ---- */
 
-/* '/' sorts before every byte, so that what is below a path follows it directly. */
+/* '/' sorts before every byte, so that paths below a directory directly follow its own path. */
 static int compare_paths(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	for (size_t i = 0; i < a_len && i < b_len; i++) {
@@ -166,26 +168,23 @@ static int by_offset(const void *a, const void *b)
 	return x->name_off < y->name_off ? -1 : x->name_off > y->name_off;
 }
 
-static bool is_below(const char *names, const struct xw_child *e, const struct xw_child *top)
-{
-	return e->name_len >= top->name_len &&
-	       !memcmp(names + e->name_off, names + top->name_off, top->name_len) &&
-	       (e->name_len == top->name_len || names[e->name_off + top->name_len] == '/');
-}
-
 static void drop_below(struct xw_children *roots)
 {
+	const char *names = roots->names.v;
 	size_t n = 0;
 
 	if (!roots->v.n)
 		return;
 	qsort_r(roots->v.v, roots->v.n, sizeof(*roots->v.v), by_path, roots->names.v);
 	for (size_t i = 0; i < roots->v.n; i++) {
-		if (!n || !is_below(roots->names.v, &roots->v.v[i], &roots->v.v[n - 1]))
-			roots->v.v[n++] = roots->v.v[i];
+		const struct xw_child e = roots->v.v[i], *top = &roots->v.v[n ? n - 1 : 0];
+
+		if (!n || !xw_path_is_below(names + e.name_off, e.name_len, names + top->name_off,
+					    top->name_len))
+			roots->v.v[n++] = e;
 	}
 	roots->v.n = n;
-	/* restore the order in which they were requested */
+	/* names are stored in the order of the requests: restore it */
 	qsort(roots->v.v, n, sizeof(*roots->v.v), by_offset);
 }
 

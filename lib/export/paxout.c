@@ -31,11 +31,6 @@ static enum xw_tar_type type_of(uint32_t mode)
 	}
 }
 
-static bool same_time(struct xw_time a, struct xw_time b)
-{
-	return a.sec == b.sec && a.nsec == b.nsec;
-}
-
 static struct xw_tar_member member_of(const struct xw_export_item *item)
 {
 	const struct xw_inode *inode = &item->at->inode;
@@ -58,17 +53,16 @@ static int add_record(void *arg, const struct xw_xattr_ref *a)
 	return xw_records_add(&p->records, a, p->x.img->diag, &p->counts);
 }
 
-/* If this fails because of damage, nothing was written yet. */
-static int put_whole(struct pax *p, const struct xw_export_item *item)
+/* Write an item that is no hard link. If damage is returned, nothing was written yet. */
+static int put_whole(struct pax *p, const struct xw_export_item *item, struct xw_tar_member m)
 {
 	const struct xw_walk_item *e = item->at;
-	struct xw_tar_member m = member_of(item);
 	struct xw_payload payload;
 	int rc = 0, damage = 0;
 
-	/* an importer that gets no atime uses the mtime */
+	/* an atime that equals the mtime is not stored: readers use the mtime instead */
 	m.atime = e->inode.atime;
-	m.has_atime = !same_time(e->inode.atime, e->inode.mtime);
+	m.has_atime = m.atime.sec != m.mtime.sec || m.atime.nsec != m.mtime.nsec;
 	if (m.type == XW_TAR_CHR || m.type == XW_TAR_BLK)
 		xw_inode_get_rdev(&e->inode, &m.dev_major, &m.dev_minor);
 	if (m.type == XW_TAR_REG) {
@@ -81,30 +75,22 @@ static int put_whole(struct pax *p, const struct xw_export_item *item)
 	}
 	p->records.v.n = 0;
 	rc = xw_export_attributes(&p->x, item, add_record, p);
-	if (!rc)
-		rc = xw_tar_put_member(&p->out, &m, &p->records);
-	if (!rc && m.type == XW_TAR_REG) {
-		rc = xw_payload_put(&payload, &p->out, &damage);
-		p->x.stats->data_bytes += payload.data;
-		p->x.stats->sparse_files += payload.sparse;
-	}
-	if (!rc && damage)
-		rc = xw_export_damage(&p->x, e->path, damage);
-	return rc;
+	rc = rc ? rc : xw_tar_put_member(&p->out, &m, &p->records);
+	if (rc || m.type != XW_TAR_REG)
+		return rc;
+	rc = xw_payload_put(&payload, &p->out, &damage);
+	p->x.stats->data_bytes += payload.data;
+	p->x.stats->sparse_files += payload.sparse;
+	return !rc && damage ? xw_export_damage(&p->x, e->path, damage) : rc;
 }
 
 static int pax_put(void *to, const struct xw_export_item *item)
 {
 	struct pax *p = to;
-	int rc;
+	const struct xw_tar_member m = member_of(item);
+	int rc = item->hardlink ? xw_tar_put_member(&p->out, &m, &p->records)
+				: put_whole(p, item, m);
 
-	if (item->hardlink) {
-		const struct xw_tar_member m = member_of(item);
-
-		rc = xw_tar_put_member(&p->out, &m, &p->records);
-	} else {
-		rc = put_whole(p, item);
-	}
 	p->x.stats->bytes_out = p->out.total;
 	p->x.foreign = p->out.failed != 0;
 	return rc;
@@ -118,12 +104,9 @@ int xw_image_to_pax(struct xw_image *img, const struct xw_export_opts *o, xw_out
 
 	if (!rc && xw_output_init(&p.out, write, arg))
 		rc = xw_fail_nomem(img->diag, "output");
-	if (!rc)
-		rc = xw_export_items(&p.x);
-	if (!rc)
-		rc = xw_tar_put_end(&p.out);
-	if (!rc)
-		rc = xw_output_flush(&p.out);
+	rc = rc ? rc : xw_export_items(&p.x);
+	rc = rc ? rc : xw_tar_put_end(&p.out);
+	rc = rc ? rc : xw_output_flush(&p.out);
 	if (!rc && end)
 		rc = end(arg);
 	stats->bytes_out = p.out.total;

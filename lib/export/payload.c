@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contents of a file. Its map is walked up to three times (plan, sparse map, data) instead of being
- * kept: a file may have millions of holes, and the map of most files is in the inode.
+ * Contents of a file. The file's map is walked up to three times (plan, sparse map, data) instead
+ * of being kept in memory: a file may have millions of holes, and most maps are in the inode.
  */
 #include "export/payload.h"
 
@@ -18,7 +18,7 @@ struct segments {
 	struct xw_map_iter it;
 	uint64_t size; /* size of the file in bytes */
 	uint32_t bs;
-	bool have; /* run is not part of a returned segment */
+	bool have; /* `run` is not yet part of a returned segment */
 	struct xw_map_run run;
 };
 
@@ -30,7 +30,7 @@ static int segments_begin(const struct xw_payload *p, struct segments *s)
 	return xw_map_begin(p->img, p->ino, p->inode, 0, &s->it);
 }
 
-/* The next written run that starts before the end of the file. 1, 0, or a failure. */
+/* Get the next written run that starts before the end of the file. 1, 0, or a failure. */
 static int next_run(struct segments *s)
 {
 	int rc;
@@ -44,7 +44,7 @@ static int next_run(struct segments *s)
 	return rc;
 }
 
-/* The next segment: adjacent runs are merged. 1, 0, or a failure. */
+/* Get the next segment, merged from adjacent runs. 1, 0, or a failure. */
 static int next_segment(struct segments *s, struct xw_data_segment *seg)
 {
 	uint64_t end;
@@ -100,7 +100,7 @@ int xw_payload_plan(struct xw_image *img, xw_ino ino, const struct xw_inode *ino
 	if (rc)
 		return rc;
 	p->sparse = p->data < inode->size;
-	/* the last entry of the map has no data and marks the end of the file */
+	/* the last entry of the map, (file size, 0), marks the end of the file */
 	map += digits(p->segments + 1) + 1 + digits(inode->size) + 1 + 2;
 	p->map_len = p->sparse ? xw_round_up(map, BLOCK) : 0;
 	return 0;
@@ -132,30 +132,41 @@ static int put_map(const struct xw_payload *p, struct xw_output *o)
 		read = 0;
 	}
 	xw_map_end(&s.it);
-	if (read) /* it was readable before, and half a map is useless */
+	if (read) /* the map was readable before, and half of it is useless */
 		return o->failed = read;
-	if (!rc)
-		rc = put_number(o, p->inode->size);
-	if (!rc)
-		rc = put_number(o, 0);
+	rc = rc ? rc : put_number(o, p->inode->size);
+	rc = rc ? rc : put_number(o, 0);
 	return rc ? rc : xw_output_pad(o, BLOCK);
 }
 
-/* Read len bytes of the device. Unreadable data becomes zeros. */
-static void read_bytes(const struct xw_payload *p, void *to, size_t len, uint64_t at, int *damage)
-{
-	int rc = xw_dev_pread(p->img->dev, to, len, at);
+#define INLINE UINT64_MAX
 
-	if (!rc)
-		return;
-	if (!*damage)
-		*damage = xw_fail(p->img->diag, rc, "%s: inode %" PRIu32 ": cannot read its data",
-				  p->img->dev->name, p->ino);
-	memset(to, 0, len);
+/*
+ * Read len bytes at byte `at` of the device; if `at` is INLINE, inline data from byte `off` of the
+ * file on. Unreadable data becomes zeros.
+ */
+static void read_data(const struct xw_payload *p, void *to, size_t len, uint64_t off, uint64_t at,
+		      int *damage)
+{
+	size_t got = 0;
+	int rc;
+
+	if (at == INLINE) {
+		rc = xw_file_pread(p->img, p->ino, p->inode, p->raw, off, to, len, &got);
+	} else {
+		rc = xw_dev_pread(p->img->dev, to, len, at);
+		got = rc ? 0 : len;
+		if (rc && !*damage)
+			xw_fail(p->img->diag, rc, "%s: inode %" PRIu32 ": cannot read its data",
+				p->img->dev->name, p->ino);
+	}
+	if (rc && !*damage)
+		*damage = rc;
+	memset((uint8_t *)to + got, 0, len - got);
 }
 
-static int copy_bytes(const struct xw_payload *p, struct xw_output *o, uint64_t at, uint64_t len,
-		      int *damage)
+static int copy(const struct xw_payload *p, struct xw_output *o, uint64_t off, uint64_t at,
+		uint64_t len, int *damage)
 {
 	while (len) {
 		size_t room;
@@ -164,9 +175,10 @@ static int copy_bytes(const struct xw_payload *p, struct xw_output *o, uint64_t 
 
 		if (rc)
 			return rc;
-		read_bytes(p, to, room, at, damage);
+		read_data(p, to, room, off, at, damage);
 		xw_output_made(o, room);
-		at += room;
+		off += room;
+		at += at == INLINE ? 0 : room;
 		len -= room;
 	}
 	return 0;
@@ -181,8 +193,8 @@ static int put_runs(const struct xw_payload *p, struct xw_output *o, int *damage
 	while (!rc && !read && (read = next_run(&s)) == 1) {
 		uint64_t off = s.run.lblk * s.bs;
 
-		rc = copy_bytes(p, o, s.run.pblk * s.bs, XW_MIN(s.run.len * s.bs, s.size - off),
-				damage);
+		rc = copy(p, o, off, s.run.pblk * s.bs, XW_MIN(s.run.len * s.bs, s.size - off),
+			  damage);
 		read = 0;
 	}
 	xw_map_end(&s.it);
@@ -191,49 +203,21 @@ static int put_runs(const struct xw_payload *p, struct xw_output *o, int *damage
 	return rc ? rc : xw_output_zeros(o, end - o->total);
 }
 
-static void read_inline(const struct xw_payload *p, void *to, size_t len, uint64_t off, int *damage)
-{
-	size_t got = 0;
-	int rc = xw_file_pread(p->img, p->ino, p->inode, p->raw, off, to, len, &got);
-
-	if (rc && !*damage)
-		*damage = rc;
-	memset((uint8_t *)to + got, 0, len - got);
-}
-
-static int put_inline(const struct xw_payload *p, struct xw_output *o, int *damage)
-{
-	uint64_t off = 0;
-
-	while (off < p->data) {
-		size_t room;
-		void *to;
-		int rc = xw_output_room(o, (size_t)(p->data - off), &to, &room);
-
-		if (rc)
-			return rc;
-		read_inline(p, to, room, off, damage);
-		xw_output_made(o, room);
-		off += room;
-	}
-	return 0;
-}
-
 int xw_payload_put(const struct xw_payload *p, struct xw_output *o, int *damage)
 {
-	int rc = 0;
+	int rc;
 
 	*damage = 0;
-	if (p->inode->flags & XW_FL_INLINE_DATA)
-		rc = put_inline(p, o, damage);
-	else if (p->sparse)
-		rc = put_map(p, o);
-	if (!rc && !(p->inode->flags & XW_FL_INLINE_DATA))
-		rc = put_runs(p, o, damage);
+	if (p->inode->flags & XW_FL_INLINE_DATA) {
+		rc = copy(p, o, 0, INLINE, p->data, damage);
+	} else {
+		rc = p->sparse ? put_map(p, o) : 0;
+		rc = rc ? rc : put_runs(p, o, damage);
+	}
 	return rc ? rc : xw_output_pad(o, BLOCK);
 }
 
-/* One run of blocks, or with at == UINT64_MAX inline data, from byte off of the file on. */
+/* Pass len bytes from byte `off` of the file on to `each`; `at` is as for read_data(). */
 static int each_piece(const struct xw_payload *p, uint64_t off, uint64_t at, uint64_t len,
 		      void *buf, size_t size,
 		      int (*each)(void *arg, uint64_t off, const void *data, size_t len), void *arg,
@@ -244,10 +228,7 @@ static int each_piece(const struct xw_payload *p, uint64_t off, uint64_t at, uin
 	for (uint64_t done = 0; done < len && !rc;) {
 		const size_t n = (size_t)XW_MIN(len - done, size);
 
-		if (at == UINT64_MAX)
-			read_inline(p, buf, n, off + done, damage);
-		else
-			read_bytes(p, buf, n, at + done, damage);
+		read_data(p, buf, n, off + done, at == INLINE ? at : at + done, damage);
 		rc = each(arg, off + done, buf, n);
 		done += n;
 	}
@@ -263,7 +244,7 @@ int xw_payload_each(const struct xw_payload *p, void *buf, size_t size,
 
 	*damage = 0;
 	if (p->inode->flags & XW_FL_INLINE_DATA)
-		return each_piece(p, 0, UINT64_MAX, p->data, buf, size, each, arg, damage);
+		return each_piece(p, 0, INLINE, p->data, buf, size, each, arg, damage);
 	read = segments_begin(p, &s);
 	while (!rc && !read && (read = next_run(&s)) == 1) {
 		const uint64_t off = s.run.lblk * s.bs;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The window: items with their paths and inode records in one buffer, and their order. The key of
- * an item is its first data block. Items without data have the key of the next item of the walk
- * that has some, a directory the lowest key in it, and no item sorts before its directory; equal
- * keys keep the order of the walk.
+ * The window has the items in sorted order, and one buffer for their paths and inode records. The
+ * sort key of an item is its first data block, that of a directory the lowest key below it. Items
+ * without data get the key of the next item of the walk with data. No item sorts before its
+ * directory, and items with equal keys keep the order of the walk.
  *
  * Read-ahead is at most AHEAD_BYTES ahead of the returned items.
  */
@@ -15,19 +15,20 @@
 #include "base/auto.h"
 #include "export/ahead.h"
 #include "export/order.h"
+#include "export/paths.h"
 #include "read/map.h"
 
 #define ITEMS_MAX 32768u
-#define ITEMS_FEW 1024u /* when the order is that of the walk anyway */
+#define ITEMS_FEW 1024u /* if the order of the walk is kept */
 #define BYTES_MAX (16u << 20)
 #define AHEAD_BYTES (16u << 20)
-#define AHEAD_FILE_MAX (4u << 20) /* of a large file: the host reads ahead from there on */
+#define AHEAD_FILE_MAX (4u << 20) /* the rest of a larger file is read ahead by the host */
 
 struct item {
 	xw_blk key;
-	uint32_t path, path_len; /* offset in the buffer; terminated */
-	uint32_t record; /* likewise: the inode record, or the message of a failure */
-	uint32_t told; /* bytes announced for it */
+	uint32_t path, path_len; /* offset in `bytes`; terminated */
+	uint32_t record; /* offset in `bytes`: the inode record, or the message of a failure */
+	uint32_t announced; /* bytes of its data that were read ahead */
 	xw_ino ino;
 	int code; /* 1, or the code of a failure */
 	uint32_t seq;
@@ -39,8 +40,8 @@ struct xw_queue {
 	struct xw_walk *walk;
 	XW_VEC(struct item) v;
 	XW_VEC(uint8_t) bytes;
-	size_t next, ahead; /* element of v to be returned next, to be announced next */
-	uint64_t told; /* bytes in flight or in the page cache */
+	size_t next, ahead; /* elements of v to be returned and to be read ahead next */
+	uint64_t announced; /* bytes read ahead for items that were not returned yet */
 	uint64_t last; /* see ahead.h */
 	bool ended;
 };
@@ -80,7 +81,7 @@ static int keep(struct xw_queue *q, const void *p, size_t len, uint32_t *at)
 	return 0;
 }
 
-/* Does this item have data to be read? */
+/* Does this item have data blocks? */
 static bool has_data(const struct xw_walk_item *e)
 {
 	const uint32_t type = e->inode.mode & XW_S_IFMT;
@@ -89,7 +90,7 @@ static bool has_data(const struct xw_walk_item *e)
 	       xw_inode_has_map(&e->inode);
 }
 
-/* Does the order depend on where data is? */
+/* Are items sorted by the place of their data? */
 static bool by_data(const struct xw_queue *q)
 {
 	return q->order == XW_ORDER_DISK || q->order == XW_ORDER_TREE;
@@ -100,13 +101,13 @@ static int add(struct xw_queue *q, const struct xw_walk_item *e, int code)
 {
 	struct xw_diag *d = q->img->diag;
 	struct item i = {.code = code, .ino = e->ino, .seq = (uint32_t)q->v.n};
+	const char *text = d ? d->text : "";
 	int rc = keep(q, e->path, e->path_len, &i.path);
 
 	i.path_len = (uint32_t)e->path_len;
-	if (!rc && code == 1)
-		rc = keep(q, e->raw, q->img->inode_size, &i.record);
-	else if (!rc)
-		rc = keep(q, d ? d->text : "", d ? strlen(d->text) : 0, &i.record);
+	if (!rc)
+		rc = code == 1 ? keep(q, e->raw, q->img->inode_size, &i.record)
+			       : keep(q, text, strlen(text), &i.record);
 	if (code != 1 && d)
 		xw_diag_clear(d);
 	if (by_data(q) && code == 1 && has_data(e))
@@ -116,25 +117,22 @@ static int add(struct xw_queue *q, const struct xw_walk_item *e, int code)
 	return 0;
 }
 
+/* Is item e in directory `dir`, at any depth? */
 static bool is_below(const struct xw_queue *q, const struct item *e, const struct item *dir)
 {
-	const char *path = (const char *)q->bytes.v + e->path;
+	const char *bytes = (const char *)q->bytes.v;
 
 	return e->path_len > dir->path_len &&
-	       (!dir->path_len || (path[dir->path_len] == '/' &&
-				   !memcmp(path, q->bytes.v + dir->path, dir->path_len)));
+	       xw_path_is_below(bytes + e->path, e->path_len, bytes + dir->path, dir->path_len);
 }
 
 struct climb {
 	struct xw_queue *q;
-	XW_VEC(uint32_t) up; /* the current directory and its parents */
-	bool *data; /* by item: it, or something below it, has data */
+	XW_VEC(uint32_t) up; /* the current directory and its parents; room for all items */
+	bool *data; /* for each item: does it, or an item below it, have data? */
 };
 
-/*
- * Leave the directories that do not contain item `at`. Those with data pass that on to their
- * parent.
- */
+/* Leave the directories that do not contain item `at`, and pass their keys to their parents. */
 static void climb_to(struct climb *c, const struct item *at)
 {
 	struct item *v = c->q->v.v;
@@ -154,7 +152,7 @@ static void climb_to(struct climb *c, const struct item *at)
 	}
 }
 
-/* Items without data get the key of the next one that has some. */
+/* Give items without data the key of the next item with data. */
 static void lend_keys(struct xw_queue *q)
 {
 	xw_blk next = UINT64_MAX;
@@ -165,37 +163,6 @@ static void lend_keys(struct xw_queue *q)
 		else
 			q->v.v[i].key = next;
 	}
-}
-
-/*
- * Set the keys of items without data. The walk is depth first, so the items in a directory follow
- * it with paths that extend its own, up to the first one that does not.
- */
-static int set_keys(struct xw_queue *q)
-{
-	struct climb c = {.q = q, .data = calloc(q->v.n, sizeof(*c.data))};
-	int rc = c.data ? xw_vec_reserve(&c.up, q->v.n) : XW_ERR_NOMEM;
-
-	for (size_t i = 0; i < q->v.n && !rc; i++)
-		c.data[i] = q->v.v[i].key != 0;
-	if (!rc)
-		lend_keys(q);
-	for (size_t i = 0; i < q->v.n && !rc; i++) {
-		climb_to(&c, &q->v.v[i]);
-		c.up.v[c.up.n++] = (uint32_t)i;
-	}
-	climb_to(&c, NULL);
-	for (size_t i = 0; i < q->v.n && !rc; i++) {
-		struct item *e = &q->v.v[i];
-
-		climb_to(&c, e);
-		if (c.up.n)
-			e->key = XW_MAX(e->key, q->v.v[c.up.v[c.up.n - 1]].key);
-		c.up.v[c.up.n++] = (uint32_t)i;
-	}
-	xw_vec_free(&c.up);
-	free(c.data);
-	return rc ? xw_fail_nomem(q->img->diag, "order") : 0;
 }
 
 static int by_key(const void *a, const void *b)
@@ -213,29 +180,51 @@ static int sort_tree(struct xw_queue *q)
 	auto_free struct xw_order_item *keys = calloc(n, sizeof(*keys));
 	auto_free uint32_t *order = calloc(n, sizeof(*order));
 	auto_free struct item *sorted = calloc(n, sizeof(*sorted));
-	int rc = keys && order && sorted ? 0 : XW_ERR_NOMEM;
 
+	if (!keys || !order || !sorted)
+		return XW_ERR_NOMEM;
 	lend_keys(q);
-	for (size_t i = 0; i < n && !rc; i++)
+	for (size_t i = 0; i < n; i++)
 		keys[i] = (struct xw_order_item){(const char *)q->bytes.v + q->v.v[i].path,
 						 q->v.v[i].path_len, q->v.v[i].key};
-	if (!rc)
-		rc = xw_order_tree(keys, n, !q->ended, order);
-	if (rc)
-		return xw_fail_nomem(q->img->diag, "order");
+	if (xw_order_tree(keys, n, !q->ended, order))
+		return XW_ERR_NOMEM;
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = q->v.v[order[i]];
 	memcpy(q->v.v, sorted, n * sizeof(*sorted));
 	return 0;
 }
 
+/*
+ * Set the keys of items without data and sort. The walk is depth first: a directory is directly
+ * followed by the items below it.
+ */
 static int sort_disk(struct xw_queue *q)
 {
-	const int rc = set_keys(q);
+	auto_free bool *data = calloc(q->v.n, sizeof(*data));
+	auto_free uint32_t *up = calloc(q->v.n, sizeof(*up));
+	struct climb c = {.q = q, .up = {.v = up}, .data = data};
 
-	if (!rc)
-		qsort(q->v.v, q->v.n, sizeof(*q->v.v), by_key);
-	return rc;
+	if (!data || !up)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; i < q->v.n; i++)
+		data[i] = q->v.v[i].key != 0;
+	lend_keys(q);
+	for (size_t i = 0; i < q->v.n; i++) {
+		climb_to(&c, &q->v.v[i]);
+		c.up.v[c.up.n++] = (uint32_t)i;
+	}
+	climb_to(&c, NULL);
+	for (size_t i = 0; i < q->v.n; i++) {
+		struct item *e = &q->v.v[i];
+
+		climb_to(&c, e);
+		if (c.up.n)
+			e->key = XW_MAX(e->key, q->v.v[c.up.v[c.up.n - 1]].key);
+		c.up.v[c.up.n++] = (uint32_t)i;
+	}
+	qsort(q->v.v, q->v.n, sizeof(*q->v.v), by_key);
+	return 0;
 }
 
 /* Read the next window from the walk. */
@@ -246,7 +235,7 @@ static int fill(struct xw_queue *q)
 	int rc;
 
 	q->v.n = q->bytes.n = q->next = q->ahead = 0;
-	q->told = 0;
+	q->announced = 0;
 	while (q->v.n < max && q->bytes.n < BYTES_MAX) {
 		int found = xw_walk_next(q->walk, &e);
 
@@ -260,7 +249,8 @@ static int fill(struct xw_queue *q)
 	}
 	if (!by_data(q) || q->v.n < 2)
 		return 0;
-	return q->order == XW_ORDER_TREE ? sort_tree(q) : sort_disk(q);
+	rc = q->order == XW_ORDER_TREE ? sort_tree(q) : sort_disk(q);
+	return rc ? xw_fail_nomem(q->img->diag, "order") : 0;
 }
 
 static int decode(struct xw_queue *q, const struct item *i, struct xw_walk_item *e)
@@ -269,7 +259,7 @@ static int decode(struct xw_queue *q, const struct item *i, struct xw_walk_item 
 	e->path_len = i->path_len;
 	e->ino = i->ino;
 	e->raw = q->bytes.v + i->record;
-	/* it was decoded before: the fields are set whatever the checks say */
+	/* a failed check was reported by the walk; the fields are set nevertheless */
 	return xw_inode_decode(e->raw, &q->img->sb, &e->inode);
 }
 
@@ -277,18 +267,18 @@ static void read_ahead(struct xw_queue *q)
 {
 	struct xw_ahead a;
 
-	if (q->ahead == q->v.n || q->told > AHEAD_BYTES / 2)
+	if (q->ahead == q->v.n || q->announced > AHEAD_BYTES / 2)
 		return;
 	xw_ahead_begin(q->img, &a);
 	a.forward = true;
 	a.last = q->last;
-	for (; q->ahead < q->v.n && q->told < AHEAD_BYTES; q->ahead++) {
+	for (; q->ahead < q->v.n && q->announced < AHEAD_BYTES; q->ahead++) {
 		struct item *i = &q->v.v[q->ahead];
 		struct xw_walk_item e;
 
 		if (i->code == 1 && !decode(q, i, &e) && has_data(&e))
-			i->told = (uint32_t)xw_ahead_file(&a, e.ino, &e.inode, AHEAD_FILE_MAX);
-		q->told += i->told;
+			i->announced = (uint32_t)xw_ahead_file(&a, e.ino, &e.inode, AHEAD_FILE_MAX);
+		q->announced += i->announced;
 	}
 	xw_ahead_end(&a);
 	q->last = a.last;
@@ -310,7 +300,7 @@ int xw_queue_next(struct xw_queue *q, struct xw_walk_item *e)
 	}
 	read_ahead(q);
 	i = &q->v.v[q->next++];
-	q->told -= i->told;
+	q->announced -= i->announced;
 	if (i->code == 1) {
 		decode(q, i, e);
 		return 1;

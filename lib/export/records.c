@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extended attributes as pax records. SCHILY.xattr.NAME=VALUE is read by star, GNU tar and
- * libarchive; it cannot represent a name that contains '=', so such a name is stored as
- * LIBARCHIVE.xattr, quoted, with its value in base64.
+ * Extended attributes as pax records. star, GNU tar and libarchive read SCHILY.xattr.NAME=VALUE.
+ * That form does not allow a '=' in the name; such attributes are stored as LIBARCHIVE.xattr, with
+ * a quoted name and a value in base64.
  */
 #include "export/records.h"
 
@@ -15,8 +15,8 @@
 static const char prefix[] = "SCHILY.xattr.";
 
 /*
- * An ACL is stored as text, which every reader of ACLs in archives supports, and as its value on
- * Linux, which preserves entries that the text cannot express (several of one id).
+ * The text of an ACL, which every reader of ACLs in archives supports. The Linux xattr value is
+ * stored, too: it keeps entries that the text cannot express (several entries with the same id).
  */
 static int add_acl_text(struct xw_tar_records *r, bool is_default, const struct xw_acl *acl)
 {
@@ -43,7 +43,7 @@ static size_t quote_name(const char *name, size_t len, char *out)
 	return n;
 }
 
-/* Without padding, as libarchive writes it. */
+/* base64 without padding, as libarchive writes it. Returns the length. */
 static size_t base64(const uint8_t *p, size_t len, char *out)
 {
 	static const char digits[] =
@@ -86,17 +86,17 @@ int xw_records_add(struct xw_tar_records *r, const struct xw_xattr_ref *a, struc
 		   struct xw_record_counts *counts)
 {
 	const bool is_acl = a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT;
-	struct xw_xattr_linux x;
+	auto_end(xw_xattr_linux_free) struct xw_xattr_linux x;
 	int rc = xw_xattr_to_linux(a, diag, &x);
 
-	if (!rc && (!is_acl || x.acl.e.n)) {
+	if (rc)
+		return rc;
+	if (!is_acl || x.acl.e.n)
 		rc = memchr(x.name, '=', x.name_len) ? add_quoted(r, &x) : add_plain(r, &x);
-		if (!rc && is_acl)
-			rc = add_acl_text(r, a->index == XW_XI_ACL_DEFAULT, &x.acl);
-		if (rc)
-			xw_fail_nomem(diag, "extended attributes");
-	}
-	xw_xattr_linux_free(&x);
-	*(is_acl ? &counts->acls : &counts->xattrs) += !rc;
-	return rc;
+	if (!rc && is_acl && x.acl.e.n)
+		rc = add_acl_text(r, a->index == XW_XI_ACL_DEFAULT, &x.acl);
+	if (rc)
+		return xw_fail_nomem(diag, "extended attributes");
+	*(is_acl ? &counts->acls : &counts->xattrs) += 1;
+	return 0;
 }

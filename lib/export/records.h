@@ -11,9 +11,9 @@ struct xw_record_counts {
 };
 
 /*
- * Add a record for one attribute: SCHILY.xattr.NAME; for an ACL also SCHILY.acl.access or .default
- * as text. XW_ERR_NOMEM; XW_ERR_CORRUPT with a message in diag: an invalid ACL, a name with an
- * unknown prefix.
+ * Add the record SCHILY.xattr.NAME of one attribute, and for an ACL also SCHILY.acl.access or
+ * SCHILY.acl.default, its text. 0, XW_ERR_NOMEM, or XW_ERR_CORRUPT with a message in diag: the ACL
+ * is invalid or the prefix of the name is unknown.
  */
 int xw_records_add(struct xw_tar_records *r, const struct xw_xattr_ref *a, struct xw_diag *diag,
 		   struct xw_record_counts *counts);

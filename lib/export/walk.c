@@ -13,16 +13,17 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/table.h"
 #include "read/dirs.h"
 
-#define STREAMS_MAX 8u /* itrees open at the same time: each takes a few hundred KiB */
-/* bytes of names of a directory above which its itree stays open */
+#define STREAMS_MAX 8u /* open itrees: each takes a few hundred KiB */
+/* a directory with more bytes of names than this is read from its itree in batches */
 #define HOLD ((size_t)256 << 20)
 
 struct frame {
 	struct xw_children children;
-	size_t path_len; /* of the directory */
-	bool streams;
+	size_t path_len; /* length of the directory's path */
+	bool streams; /* its itree was left open */
 };
 
 struct xw_walk {
@@ -32,62 +33,12 @@ struct xw_walk {
 	XW_VEC(struct frame) frames;
 	unsigned streams; /* frames with an open itree */
 	XW_VEC(char) path;
-	XW_VEC(xw_ino)
-	seen; /* open-addressed set of the directories entered; 0 = free; n is its size */
-	size_t seen_used;
+	struct xw_table seen; /* numbers of the directories entered: see xw_numbers_add() */
 	uint8_t *raw;
 	xw_ino top;
-	bool whole; /* everything, starting at the root */
+	bool whole; /* the walk covers everything from the root on */
 	bool begin; /* the top was not returned yet */
 };
-
-/* ---- the set of directories ---- */
-
-static size_t seen_slot(const struct xw_walk *w, xw_ino ino)
-{
-	size_t i = (ino * 2654435761u) & (w->seen.n - 1);
-
-	while (w->seen.v[i] && w->seen.v[i] != ino)
-		i = (i + 1) & (w->seen.n - 1);
-	return i;
-}
-
-static int seen_grow(struct xw_walk *w)
-{
-	xw_ino *old = w->seen.v;
-	const size_t old_n = w->seen.n, n = old_n ? old_n * 2 : 64;
-	xw_ino *v = calloc(n, sizeof(*v));
-
-	if (!v)
-		return xw_fail_nomem(w->img->diag, "set of directories");
-	w->seen.v = v;
-	w->seen.n = w->seen.cap = n;
-	for (size_t i = 0; i < old_n; i++) {
-		if (old[i])
-			v[seen_slot(w, old[i])] = old[i];
-	}
-	free(old);
-	return 0;
-}
-
-/* 1: ino was added to the set; 0: it was in the set. */
-static int seen_add(struct xw_walk *w, xw_ino ino)
-{
-	size_t i;
-	int rc;
-
-	if (w->seen_used * 2 >= w->seen.n) {
-		rc = seen_grow(w);
-		if (rc)
-			return rc;
-	}
-	i = seen_slot(w, ino);
-	if (w->seen.v[i])
-		return 0;
-	w->seen.v[i] = ino;
-	w->seen_used++;
-	return 1;
-}
 
 /* ---- frames ---- */
 
@@ -157,17 +108,16 @@ static bool is_file_type(uint32_t mode)
 }
 
 /*
- * Enter directory ino: its contents become the top frame. 1: the directory itself is skipped. Names
- * in an encrypted one are ciphertext; the directory is returned, and its names are reported as
- * unreadable.
+ * Enter directory ino: its contents become the top frame. 1: the directory itself is skipped. An
+ * encrypted directory is returned, but its names are ciphertext and reported as unreadable.
  */
 static int enter(struct xw_walk *w, xw_ino ino, const struct xw_inode *inode)
 {
 	struct xw_children *c;
-	int rc = seen_add(w, ino);
+	int rc = xw_numbers_add(&w->seen, ino);
 
 	if (rc < 0)
-		return rc;
+		return xw_fail_nomem(w->img->diag, "set of directories");
 	if (!rc)
 		return damage(w, ino, "is a directory with more than one name");
 	rc = frame_push(w, ino, inode);
@@ -184,8 +134,11 @@ static int enter(struct xw_walk *w, xw_ino ino, const struct xw_inode *inode)
 	return 0;
 }
 
-/* 1: *e describes ino; 0: it is skipped. The contents of a directory become the top frame. */
-static int give(struct xw_walk *w, xw_ino ino, struct xw_walk_item *e)
+/*
+ * 1: *e describes inode ino; 0: the inode is skipped. The contents of a directory become the top
+ * frame.
+ */
+static int visit(struct xw_walk *w, xw_ino ino, struct xw_walk_item *e)
 {
 	int rc;
 
@@ -218,7 +171,7 @@ int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e)
 	e->path_len = w->path.n;
 	if (w->begin) {
 		w->begin = false;
-		return give(w, w->top, e);
+		return visit(w, w->top, e);
 	}
 	while (w->frames.n) {
 		struct frame *f = &w->frames.v[w->frames.n - 1];
@@ -237,7 +190,7 @@ int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e)
 		if (w->select &&
 		    xw_select_excluded(w->select, (struct xw_slice){e->path, e->path_len}))
 			continue;
-		rc = give(w, ino, e);
+		rc = visit(w, ino, e);
 		if (rc)
 			return rc;
 	}
@@ -256,29 +209,23 @@ int xw_walk_top(struct xw_image *img, const char *top, xw_ino *ino)
 	if (rc == XW_ERR_NOTFOUND)
 		return xw_fail(img->diag, rc, "%s: %s: no such directory in the image",
 			       img->dev->name, top);
-	if (!rc)
-		rc = xw_image_inode(img, *ino, &inode, NULL);
+	if (rc)
+		return rc;
+	rc = xw_image_inode(img, *ino, &inode, NULL);
 	if (!rc && (inode.mode & XW_S_IFMT) != XW_S_IFDIR)
 		rc = xw_fail(img->diag, XW_ERR_INPUT, "%s: %s: not a directory", img->dev->name,
 			     top);
 	return rc;
 }
 
-/* The roots are the entries of a virtual directory. */
-static int push_roots(struct xw_walk *w, struct xw_children *roots)
+static void free_walk(struct xw_walk **w)
 {
-	const struct frame f = {.children = *roots};
-
-	if (xw_vec_push(&w->frames, f))
-		return xw_fail_nomem(w->img->diag, "walk");
-	*roots = (struct xw_children){0};
-	w->begin = false;
-	return 0;
+	xw_walk_free(*w);
 }
 
 int xw_walk_new(struct xw_image *img, const struct xw_walk_opts *o, struct xw_walk **out)
 {
-	struct xw_walk *w = calloc(1, sizeof(*w));
+	auto_end(free_walk) struct xw_walk *w = calloc(1, sizeof(*w));
 	int rc;
 
 	if (!w)
@@ -286,16 +233,22 @@ int xw_walk_new(struct xw_image *img, const struct xw_walk_opts *o, struct xw_wa
 	*w = (struct xw_walk){.img = img, .order = o->order, .select = o->select, .begin = true};
 	w->raw = malloc(img->inode_size);
 	rc = w->raw ? set_path(w, 0, NULL, 0) : xw_fail_nomem(img->diag, "inode");
-	if (!rc)
-		rc = xw_walk_top(img, o->top, &w->top);
-	w->whole = w->top == XW_INO_ROOT && !o->roots;
-	if (!rc && o->roots)
-		rc = push_roots(w, o->roots);
-	if (rc) {
-		xw_walk_free(w);
+	if (rc)
 		return rc;
+	rc = xw_walk_top(img, o->top, &w->top);
+	if (rc)
+		return rc;
+	w->whole = w->top == XW_INO_ROOT && !o->roots;
+	if (o->roots) {
+		/* the roots are returned as the entries of a virtual directory */
+		const struct frame f = {.children = *o->roots};
+
+		if (xw_vec_push(&w->frames, f))
+			return xw_fail_nomem(img->diag, "walk");
+		*o->roots = (struct xw_children){0};
+		w->begin = false;
 	}
-	*out = w;
+	*out = steal(w);
 	return 0;
 }
 
@@ -307,7 +260,7 @@ void xw_walk_free(struct xw_walk *w)
 		frame_pop(w);
 	xw_vec_free(&w->frames);
 	xw_vec_free(&w->path);
-	xw_vec_free(&w->seen);
+	xw_table_free(&w->seen);
 	free(w->raw);
 	free(w);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree of an image, depth first: a directory, then its contents, its entries by inode number or
- * by name. Inodes are numbered in the order of the files in the source, so inode order reads inode
- * tables and data forward, and reproduces the order of an archive that the image was made from.
+ * Walks the tree of an image depth first: a directory, then its entries by inode number or by name,
+ * each with its contents. Inodes are numbered in the order of the files in the source, so inode
+ * order reads inode tables and data sequentially and reproduces the order of the source archive.
  */
 #ifndef XW_EXPORT_WALK_H
 #define XW_EXPORT_WALK_H
@@ -11,9 +11,8 @@
 #include "import/select.h"
 
 struct xw_walk_item {
-	const char
-		/* relative to the top, without leading slash, terminated; "" for the top itself */
-		*path;
+	/* relative to the top, without a leading slash, terminated; "" is the top itself */
+	const char *path;
 	size_t path_len;
 	xw_ino ino;
 	struct xw_inode inode;
@@ -24,10 +23,7 @@ struct xw_walk_opts {
 	/* the path in the image where exported paths start; NULL or "": the root */
 	const char *top;
 	enum xw_export_order order;
-	/*
-	 * Items to return, with everything below them: see paths.h. NULL: the top itself with
-	 * everything.
-	 */
+	/* items to return, with everything below them (see paths.h); NULL: the top itself */
 	struct xw_children *roots;
 	const struct xw_select *select; /* exclusions, or NULL */
 };
@@ -35,20 +31,20 @@ struct xw_walk_opts {
 struct xw_walk;
 
 /*
- * Start a walk. Ownership of the roots passes to it. XW_ERR_NOTFOUND or XW_ERR_INPUT with a message
- * when top is not a directory.
+ * Start a walk, which takes ownership of the roots. XW_ERR_NOTFOUND or XW_ERR_INPUT with a message
+ * if top is not a directory.
  */
 int xw_walk_new(struct xw_image *img, const struct xw_walk_opts *o, struct xw_walk **out);
 /*
- * 1: *e is the next item; 0: end. Negative: a read failure, see diag, at e->path; the next call
- * continues after it (except after XW_ERR_NOMEM). A directory is returned before its contents are
- * read. No directory is returned twice.
+ * 1: *e is the next item; 0: end. Negative: reading e->path failed, see diag; the next call
+ * continues with the next item (except after XW_ERR_NOMEM). A directory is returned before its
+ * contents are read. No directory is returned twice.
  */
 int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e);
 /* w may be NULL. */
 void xw_walk_free(struct xw_walk *w);
 
-/* The directory with the path `top`. */
+/* Look up the directory with the path `top`. */
 int xw_walk_top(struct xw_image *img, const char *top, xw_ino *ino);
 
 #endif
