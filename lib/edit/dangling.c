@@ -50,10 +50,8 @@ static int check_entry(struct look *l, const struct xw_dirent *e)
 {
 	if (xw_name_is_dots(e->name, e->name_len))
 		return 0;
-	if (bsearch(&e->ino, l->died->a.v, l->died->a.n, sizeof(e->ino), xw_update_ino_cmp))
-		return xw_fail(l->u->diag, XW_ERR_CORRUPT,
-			       "%s: inode %" PRIu32 ": has more names than links; run xw-fsck -f",
-			       l->u->img->dev->name, e->ino);
+	if (bsearch(&e->ino, l->died->a.v, l->died->a.n, sizeof(e->ino), xw_update_by_ino))
+		return xw_update_bad(l->u, e->ino, "has more names than links");
 	return e->ftype == XW_FT_DIR || e->ftype == XW_FT_UNKNOWN ? push(l, e->ino) : 0;
 }
 
@@ -61,10 +59,10 @@ static int check_entry(struct look *l, const struct xw_dirent *e)
 static int read_directory(struct look *l, xw_ino ino)
 {
 	struct xw_image *img = l->u->img;
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
 	struct xw_dirent e;
 	struct xw_inode in;
-	int more, rc = xw_image_inode(img, ino, &in, l->raw);
+	int rc = xw_image_inode(img, ino, &in, l->raw);
 	const bool dir = !rc && (in.mode & XW_S_IFMT) == XW_S_IFDIR;
 	const uint64_t cost = dir ? 1 + in.size / img->block_size : 1;
 
@@ -74,9 +72,8 @@ static int read_directory(struct look *l, xw_ino ino)
 	if (rc || !dir || !l->budget)
 		return rc;
 	rc = xw_dir_begin(img, ino, &in, l->raw, &it);
-	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0)
-		rc = more < 0 ? more : check_entry(l, &e);
-	xw_dir_end(&it);
+	while (!rc && (rc = xw_dir_next(&it, &e, NULL)) == 1)
+		rc = check_entry(l, &e);
 	return rc;
 }
 

@@ -18,10 +18,9 @@
 #include "base/auto.h"
 #include "edit/edit_internal.h"
 
-static int bad(struct xw_update_dir *ud, int code, const char *why)
+static int fail(struct xw_update_dir *ud, int code, const char *why)
 {
-	return xw_fail(ud->u->diag, code, "%s: directory inode %" PRIu32 ": %s",
-		       ud->u->img->dev->name, ud->ino, why);
+	return xw_update_fail_dir(ud->u, ud->ino, code, why);
 }
 
 /* ---- the store ---- */
@@ -31,7 +30,7 @@ static int store_read(void *arg, xw_blk blk, void *buf)
 	const struct xw_image *img = ((struct xw_update_dir *)arg)->u->img;
 
 	if (!xw_image_has_blocks(img, blk, 1))
-		return bad(arg, XW_ERR_CORRUPT, "a block outside the filesystem");
+		return fail(arg, XW_ERR_CORRUPT, "a block outside the filesystem");
 	return xw_dev_pread(img->dev, buf, img->block_size, blk * img->block_size);
 }
 
@@ -49,7 +48,7 @@ static int store_map(void *arg, uint32_t lblk, xw_blk *blk)
 	*blk = xw_dir_runs_at(&ud->runs, lblk);
 	if (*blk)
 		return 0;
-	return bad(ud, XW_ERR_CORRUPT, "a block past its end");
+	return fail(ud, XW_ERR_CORRUPT, "a block past its end");
 }
 
 /* Number of blocks in a cluster: contents share clusters, each map block has its own. */
@@ -67,7 +66,7 @@ static int store_alloc(void *arg, xw_blk goal, xw_blk *blk)
 	int rc = xw_space_alloc(ud->u->space, &req, &run);
 
 	if (rc == XW_ERR_NOSPC)
-		return bad(ud, rc, "no free block");
+		return fail(ud, rc, "no free block");
 	if (rc)
 		return rc;
 	*blk = run.start;
@@ -133,11 +132,11 @@ int xw_update_dir_begin(struct xw_update *u, xw_ino ino, struct xw_update_dir *u
 	*ud = (struct xw_update_dir){.u = u, .ino = ino};
 	rc = xw_update_get(u, ino, &ud->in, &ud->raw);
 	if (!rc && (ud->in.mode & XW_S_IFMT) != XW_S_IFDIR)
-		rc = bad(ud, XW_ERR_INPUT, "not a directory");
+		rc = fail(ud, XW_ERR_INPUT, "not a directory");
 	if (!rc && ud->in.flags & XW_FL_INLINE_DATA)
-		rc = bad(ud, XW_ERR_UNSUPPORTED, "has its names in the inode");
+		rc = fail(ud, XW_ERR_UNSUPPORTED, "has its names in the inode");
 	if (!rc && ud->in.size % u->img->block_size)
-		rc = bad(ud, XW_ERR_CORRUPT, "its size is not a multiple of the block size");
+		rc = fail(ud, XW_ERR_CORRUPT, "its size is not a multiple of the block size");
 	if (!rc)
 		rc = xw_dir_runs_read(u->img, ino, &ud->in, &ud->runs);
 	if (rc)
@@ -192,11 +191,12 @@ static int put_blocks(struct xw_update_dir *ud)
 	if (!ud->blocks)
 		return 0;
 	if (ud->blocks < 0 && was < (uint64_t)-ud->blocks)
-		return bad(ud, XW_ERR_CORRUPT, "has more blocks than its i_blocks; run xw-fsck -f");
+		return fail(ud, XW_ERR_CORRUPT,
+			    "has more blocks than its i_blocks; run xw-fsck -f");
 	ud->in.flags &= ~XW_FL_HUGE_FILE;
 	if (xw_inode_set_blocks(&ud->in, &ud->u->img->sb, was + (uint64_t)ud->blocks))
-		return bad(ud, XW_ERR_LIMIT,
-			   "more blocks than a file may have with these features");
+		return fail(ud, XW_ERR_LIMIT,
+			    "more blocks than a file may have with these features");
 	return xw_update_charge(ud->u, &ud->in, 0, ud->blocks * bs);
 }
 

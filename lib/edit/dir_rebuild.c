@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "edit/edit_internal.h"
 
 struct rebuild {
@@ -30,10 +31,15 @@ struct rebuild {
 	uint64_t nodes; /* blocks of the itree */
 };
 
+static void free_rebuild(struct rebuild *r)
+{
+	xw_update_map_end(&r->m);
+	free(r->raw);
+}
+
 static int fail(struct rebuild *r, int code, const char *why)
 {
-	return xw_fail(r->u->diag, code, "%s: directory inode %" PRIu32 ": %s",
-		       r->u->img->dev->name, r->ino, why);
+	return xw_update_fail_dir(r->u, r->ino, code, why);
 }
 
 /* ---- dropping the itree ---- */
@@ -131,13 +137,6 @@ static int add_blocks(struct rebuild *r, uint64_t have, uint64_t want)
 	return rc;
 }
 
-static int by_number(const void *x, const void *y)
-{
-	const xw_blk a = *(const xw_blk *)x, b = *(const xw_blk *)y;
-
-	return (a > b) - (a < b);
-}
-
 /* Bigalloc: free each cluster of the map once; in a damaged map blocks may be misaligned. */
 static int free_clusters(struct rebuild *r)
 {
@@ -156,7 +155,7 @@ static int free_clusters(struct rebuild *r)
 			     ? xw_fail_nomem(r->u->diag, "clusters")
 			     : 0;
 	if (list.n)
-		qsort(list.v, list.n, sizeof(*list.v), by_number);
+		qsort(list.v, list.n, sizeof(*list.v), xw_by_u64);
 	for (size_t i = 0; i < list.n && !rc; i++) {
 		if (i && list.v[i] == list.v[i - 1])
 			continue;
@@ -245,24 +244,22 @@ static int write_dir(struct rebuild *r, const struct xw_update_rebuild *o)
 
 int xw_update_rebuild_dir(struct xw_update *u, const struct xw_update_rebuild *o)
 {
-	struct rebuild r = {.u = u, .ino = o->ino};
+	auto_end(free_rebuild) struct rebuild r = {.u = u, .ino = o->ino};
 	int rc = xw_update_get(u, o->ino, &r.in, &r.raw);
 
-	if (!rc && (r.in.mode & XW_S_IFMT) != XW_S_IFDIR)
-		rc = fail(&r, XW_ERR_INPUT, "not a directory");
-	if (!rc && r.in.flags & XW_FL_CASEFOLD && r.in.flags & XW_FL_ENCRYPT)
-		rc = fail(&r, XW_ERR_UNSUPPORTED, "both encrypted and casefolded");
-	if (!rc)
-		rc = drop_itree(&r);
+	if (rc)
+		return rc;
+	if ((r.in.mode & XW_S_IFMT) != XW_S_IFDIR)
+		return fail(&r, XW_ERR_INPUT, "not a directory");
+	if (r.in.flags & XW_FL_CASEFOLD && r.in.flags & XW_FL_ENCRYPT)
+		return fail(&r, XW_ERR_UNSUPPORTED, "both encrypted and casefolded");
+	rc = drop_itree(&r);
 	if (!rc && !u->place.enc.cluster_bits)
 		rc = xw_update_other_blocks(u, o->ino, &r.in, &r.m.other);
 	if (!rc)
 		rc = write_dir(&r, o);
 	if (!rc)
 		rc = xw_update_put(u, o->ino, &r.in, steal(r.raw));
-	if (!rc)
-		u->stats.rebuilt_directories++;
-	xw_update_map_end(&r.m);
-	free(r.raw);
+	u->stats.rebuilt_directories += !rc;
 	return rc;
 }

@@ -14,8 +14,9 @@
 int xw_update_alloc_contents(struct xw_update *u, const struct xw_alloc_req *req,
 			     struct xw_run **runs, size_t *n);
 int xw_update_contents_done(struct xw_update *u);
-/* remove.c: compare two inode numbers; sort a list of them. */
-int xw_update_ino_cmp(const void *x, const void *y);
+/* names.c: report a failure of a directory: IMAGE: directory inode N: why. Returns code. */
+int xw_update_fail_dir(struct xw_update *u, xw_ino ino, int code, const char *why);
+/* remove.c: sort a list of inode numbers. */
 void xw_update_sort_inos(struct xw_update_inos *list);
 /*
  * reuse_xattrs.c: use existing blocks of the image for blocks of the sharer, and take references to

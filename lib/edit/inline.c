@@ -23,6 +23,13 @@ struct job {
 	uint64_t len; /* in bytes, a multiple of the block size */
 };
 
+static void free_job(struct job *j)
+{
+	xw_update_map_end(&j->m);
+	free(j->buf);
+	free(j->raw);
+}
+
 static int contents(struct job *j)
 {
 	const uint32_t bs = j->u->img->block_size;
@@ -55,26 +62,24 @@ struct names {
 
 static int read_names(struct job *j, struct names *l)
 {
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it;
 	struct xw_dirent e;
-	int more, rc = xw_dir_begin(j->u->img, j->ino, &j->in, j->raw, &it);
+	int rc = xw_dir_begin(j->u->img, j->ino, &j->in, j->raw, &it);
 
-	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0) {
+	while (!rc && (rc = xw_dir_next(&it, &e, NULL)) == 1) {
 		struct xw_dir_entry x = {.name_len = e.name_len, .ftype = e.ftype, .ino = e.ino};
 
-		if (more < 0)
-			rc = more;
-		else if (e.name_len == 2 && !memcmp(e.name, "..", 2))
+		rc = 0;
+		if (e.name_len == 2 && !memcmp(e.name, "..", 2))
 			l->self.parent = e.ino;
-		else if (e.name_len != 1 || e.name[0] != '.') {
-			x.name = strndup(e.name, e.name_len);
-			if (!x.name || xw_vec_push(&l->e, x)) {
-				free((void *)(uintptr_t)x.name);
-				rc = xw_fail_nomem(j->u->diag, "directory");
-			}
-		}
+		if (xw_name_is_dots(e.name, e.name_len))
+			continue;
+		x.name = strndup(e.name, e.name_len);
+		if (x.name && !xw_vec_push(&l->e, x))
+			continue;
+		free((void *)(uintptr_t)x.name);
+		return xw_fail_nomem(j->u->diag, "directory");
 	}
-	xw_dir_end(&it);
 	return rc;
 }
 
@@ -137,16 +142,11 @@ static int move_out(struct job *j)
 
 int xw_update_uninline(struct xw_update *u, xw_ino ino)
 {
-	struct job j = {.u = u, .ino = ino};
+	auto_end(free_job) struct job j = {.u = u, .ino = ino};
 	int rc = xw_update_get(u, ino, &j.in, &j.raw);
 
-	if (!rc && j.in.flags & XW_FL_INLINE_DATA) {
-		rc = xw_update_other_blocks(u, ino, &j.in, &j.m.other);
-		if (!rc)
-			rc = move_out(&j);
-	}
-	xw_update_map_end(&j.m);
-	free(j.buf);
-	free(j.raw);
-	return rc;
+	if (rc || !(j.in.flags & XW_FL_INLINE_DATA))
+		return rc;
+	rc = xw_update_other_blocks(u, ino, &j.in, &j.m.other);
+	return rc ? rc : move_out(&j);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "disk/extent.h"
 #include "disk/indirect.h"
 #include "disk/xattrblk.h"
@@ -22,11 +23,6 @@
 #include "edit/edit_internal.h"
 
 #define PIECE (UINT64_C(1) << 20) /* minimum number of bytes read at once */
-
-static int fail_ino(struct xw_update *u, xw_ino ino, int code, const char *why)
-{
-	return xw_fail(u->diag, code, "%s: inode %" PRIu32 ": %s", u->img->dev->name, ino, why);
-}
 
 /* ---- contents ---- */
 
@@ -42,11 +38,6 @@ struct maker {
 	size_t size; /* size of piece */
 	uint8_t *piece;
 };
-
-static bool is_zero(const uint8_t *p, size_t n)
-{
-	return !n || (!p[0] && !memcmp(p, p + 1, n - 1));
-}
 
 /* Allocate blocks for `len` blocks of data at lblk, and write them past the step's overlay. */
 static int place(struct maker *k, uint64_t lblk, const uint8_t *data, uint64_t len)
@@ -79,13 +70,11 @@ static int store(struct maker *k, uint64_t off, size_t got)
 
 	for (uint64_t i = 0, n; i < units && !rc; i += n) {
 		const uint8_t *p = k->piece + i * k->unit;
-		const bool zero = !k->new->whole &&is_zero(p, k->unit);
+		const bool zero = !k->new->whole &&xw_all_zero(p, k->unit);
 
-		for (n = 1;
-		     i + n < units && !k->new->whole &&is_zero(p + n * k->unit, k->unit) == zero;)
-			n++;
-		if (k->new->whole)
-			n = units;
+		for (n = 1; i + n < units; n++)
+			if (!k->new->whole && xw_all_zero(p + n * k->unit, k->unit) != zero)
+				break;
 		if (!zero)
 			rc = place(k, off / bs + i * k->unit / bs, p,
 				   xw_div_up(XW_MIN(n * k->unit, got - i * k->unit), bs));
@@ -276,9 +265,7 @@ int xw_update_create(struct xw_update *u, const struct xw_update_new *new, xw_in
 	if (!rc)
 		rc = record(&k);
 	*ino = k.n.ino;
-	if (k.n.map)
-		free(k.n.map->runs);
-	free(k.n.map);
+	xw_update_built_map_free(&k.n);
 	free(k.piece);
 	xw_update_map_end(&k.m);
 	return rc;
@@ -301,7 +288,7 @@ int xw_update_add_links(struct xw_update *u, xw_ino ino, int delta)
 	if (links > XW_LINK_MAX && dir && u->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
 		links = 1;
 	if (links > XW_LINK_MAX)
-		return fail_ino(u, ino, XW_ERR_LIMIT, "has too many links");
+		return xw_update_fail(u, ino, XW_ERR_LIMIT, "has too many links");
 	in.links = (uint16_t)XW_MAX(links, 0);
 	return xw_update_put(u, ino, &in, steal(raw));
 }
@@ -334,9 +321,9 @@ static int claim(void *arg, xw_blk start, uint64_t len)
 	const struct reviver *r = arg;
 	const int rc = xw_space_claim(r->u->space, start, len);
 
-	return rc == XW_ERR_CORRUPT
-		       ? fail_ino(r->u, r->ino, XW_ERR_EXISTS, "one of its blocks is in use again")
-		       : rc;
+	return rc == XW_ERR_CORRUPT ? xw_update_fail(r->u, r->ino, XW_ERR_EXISTS,
+						     "one of its blocks is in use again")
+				    : rc;
 }
 
 int xw_update_revive(struct xw_update *u, xw_ino ino)
@@ -348,20 +335,20 @@ int xw_update_revive(struct xw_update *u, xw_ino ino)
 	if (rc)
 		return rc;
 	if (!in.dtime || !in.mode)
-		return fail_ino(u, ino, XW_ERR_STATE, "is not marked as deleted");
+		return xw_update_fail(u, ino, XW_ERR_STATE, "is not marked as deleted");
 	rc = xw_update_unhide_inode(u, ino);
 	if (rc)
 		return rc;
 	rc = xw_ispace_claim(u->inodes, ino, (in.mode & XW_S_IFMT) == XW_S_IFDIR);
 	if (rc)
-		return rc == XW_ERR_CORRUPT ? fail_ino(u, ino, XW_ERR_EXISTS, "is in use again")
-					    : rc;
+		return rc == XW_ERR_CORRUPT
+			       ? xw_update_fail(u, ino, XW_ERR_EXISTS, "is in use again")
+			       : rc;
 	rc = xw_update_each_cluster(u, ino, &in, claim, &(struct reviver){u, ino});
 	if (rc)
 		return rc;
 	if (in.file_acl && xw_space_claim(u->space, in.file_acl, 1)) {
 		const uint64_t blocks = xw_update_bytes(u, &in) / u->img->block_size;
-
 		const uint64_t cluster = UINT64_C(1) << u->place.enc.cluster_bits;
 
 		in.file_acl = 0;

@@ -43,10 +43,8 @@ static int clear_flag(struct xw_update *u, xw_ino ino)
 
 static int not_counted(struct xw_update *u, xw_ino ino)
 {
-	return xw_fail(u->diag, XW_ERR_CORRUPT,
-		       "%s: directory inode %" PRIu32
-		       ": its i_blocks does not match its itree; run xw-fsck -f",
-		       u->img->dev->name, ino);
+	return xw_update_fail_dir(u, ino, XW_ERR_CORRUPT,
+				  "its i_blocks does not match its itree; run xw-fsck -f");
 }
 
 static int drop_tree(struct xw_update *u, xw_ino ino, uint64_t *count)
@@ -125,7 +123,7 @@ static int drop_complete(struct xw_update *u, xw_ino ino, uint64_t *count)
 
 static int each_directory(struct xw_update *u, bool build, uint64_t *count)
 {
-	struct xw_inode_scan s;
+	auto_end(xw_inode_scan_end) struct xw_inode_scan s;
 	const uint8_t *raw;
 	xw_ino ino;
 	int rc = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
@@ -146,7 +144,6 @@ static int each_directory(struct xw_update *u, bool build, uint64_t *count)
 		if (build && !rc && may_have_one(u, &in))
 			rc = build_one(u, ino, count);
 	}
-	xw_inode_scan_end(&s);
 	return rc;
 }
 

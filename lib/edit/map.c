@@ -17,11 +17,6 @@
 
 #define ZEROS_MAX UINT64_C(4096) /* number of blocks zeroed at once */
 
-static int refuse(struct xw_update *u, xw_ino ino, int code, const char *why)
-{
-	return xw_fail(u->diag, code, "%s: inode %" PRIu32 ": %s", u->img->dev->name, ino, why);
-}
-
 static bool uses_extents(const struct xw_update *u)
 {
 	return u->img->sb.feature_incompat & XW_INCOMPAT_EXTENTS;
@@ -49,7 +44,7 @@ static int begin(struct xw_update *u, xw_ino ino, struct edit *e)
 		rc = xw_update_get(u, ino, &e->in, &e->raw);
 	if (!rc && (e->in.mode & XW_S_IFMT) != XW_S_IFREG &&
 	    (e->in.mode & XW_S_IFMT) != XW_S_IFDIR && !xw_inode_has_map(&e->in))
-		rc = refuse(u, ino, XW_ERR_INPUT, "has no blocks");
+		rc = xw_update_fail(u, ino, XW_ERR_INPUT, "has no blocks");
 	return rc ? rc : xw_update_map_read(u, ino, &e->in, &e->m);
 }
 
@@ -191,7 +186,7 @@ int xw_update_fallocate(struct xw_update *u, xw_ino ino, xw_lblk first, xw_lblk 
 	int rc = begin(u, ino, &e);
 
 	if (!rc && last >= most && !up_to)
-		rc = refuse(u, ino, XW_ERR_LIMIT, "beyond the range of its map");
+		rc = xw_update_fail(u, ino, XW_ERR_LIMIT, "beyond the range of its map");
 	f.goal = rc ? 0 : xw_update_map_goal(u, ino, &e.m);
 	for (size_t i = 0; i < e.m.e.n && !rc; i++) {
 		const struct xw_extent *x = &e.m.e.v[i];
@@ -262,7 +257,7 @@ static int set_block(struct xw_update *u, xw_ino ino, struct edit *e, xw_lblk lb
 	int rc = 0;
 
 	if (given && *pblk >= u->img->sb.blocks_count)
-		return refuse(u, ino, XW_ERR_INPUT, "no such block");
+		return xw_update_fail(u, ino, XW_ERR_INPUT, "no such block");
 	if (!given && (*pblk = where(&e->m, lblk)) != 0)
 		return 0;
 	if (!given)
@@ -274,7 +269,7 @@ static int set_block(struct xw_update *u, xw_ino ino, struct edit *e, xw_lblk lb
 
 		rc = xw_space_alloc(u->space, &req, &run);
 		if (rc)
-			return refuse(u, ino, rc, "no free block");
+			return xw_update_fail(u, ino, rc, "no free block");
 		*pblk = run.start + (lblk & ((1u << u->place.enc.cluster_bits) - 1));
 	}
 	rc = put_one(u, &e->m, lblk, *pblk);

@@ -15,7 +15,7 @@
 #include "edit/dir.h"
 #include "edit/edit_internal.h"
 
-static int fail_dir(struct xw_update *u, xw_ino ino, int code, const char *why)
+int xw_update_fail_dir(struct xw_update *u, xw_ino ino, int code, const char *why)
 {
 	return xw_fail(u->diag, code, "%s: directory inode %" PRIu32 ": %s", u->img->dev->name, ino,
 		       why);
@@ -67,22 +67,18 @@ int xw_update_unlink(struct xw_update *u, xw_ino dir, const char *name, size_t l
 int xw_update_check_empty(struct xw_update *u, xw_ino dir)
 {
 	auto_free uint8_t *raw = NULL;
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
 	struct xw_dirent e;
 	struct xw_inode in;
-	int more, rc = xw_update_get(u, dir, &in, &raw);
+	int rc = xw_update_get(u, dir, &in, &raw);
 
 	if (rc)
 		return rc;
 	rc = xw_dir_begin(u->img, dir, &in, raw, &it);
-	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0) {
-		const bool dots = more > 0 && xw_name_is_dots(e.name, e.name_len);
-
-		rc = more < 0 ? more : 0;
-		if (!rc && !dots)
-			rc = fail_dir(u, dir, XW_ERR_STATE, "not empty");
-	}
-	xw_dir_end(&it);
+	while (!rc && (rc = xw_dir_next(&it, &e, NULL)) == 1)
+		rc = xw_name_is_dots(e.name, e.name_len)
+			     ? 0
+			     : xw_update_fail_dir(u, dir, XW_ERR_STATE, "not empty");
 	return rc;
 }
 
@@ -112,6 +108,7 @@ int xw_update_build_itree(struct xw_update *u, xw_ino dir)
 	if (!rc)
 		rc = xw_dir_itree_build(&ud.d);
 	if (rc == XW_ERR_LIMIT)
-		fail_dir(u, dir, rc, "cannot have an itree: it has no index, or its root is full");
+		xw_update_fail_dir(u, dir, rc,
+				   "cannot have an itree: it has no index, or its root is full");
 	return rc ? rc : xw_update_dir_put(&ud);
 }

@@ -31,12 +31,6 @@
 #define BLOCKS_AT_ONCE                                                                             \
 	32u /* table blocks between writes of records: the image's cache holds these blocks */
 
-static int bad(const struct xw_removal *g, xw_ino ino, const char *what)
-{
-	return xw_fail(g->u->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
-		       g->u->img->dev->name, ino, what);
-}
-
 static int add(struct xw_removal *g, struct xw_update_inos *list, xw_ino ino)
 {
 	return xw_vec_push(&list->a, ino) ? xw_fail_nomem(g->u->diag, "removed names") : 0;
@@ -60,17 +54,10 @@ void xw_removal_free(struct xw_removal *g)
 	xw_table_free(&g->seen);
 }
 
-int xw_update_ino_cmp(const void *x, const void *y)
-{
-	const xw_ino *a = x, *b = y;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
 void xw_update_sort_inos(struct xw_update_inos *list)
 {
 	if (list->a.n)
-		qsort(list->a.v, list->a.n, sizeof(*list->a.v), xw_update_ino_cmp);
+		qsort(list->a.v, list->a.n, sizeof(*list->a.v), xw_update_by_ino);
 }
 
 /*
@@ -104,7 +91,7 @@ static int free_inode(struct xw_removal *g, xw_ino ino, struct xw_inode *in, uin
 
 	has.flags &= ~gone;
 	if (ino < g->u->img->sb.first_ino)
-		rc = bad(g, ino, "is reserved, and has a name");
+		rc = xw_update_bad(g->u, ino, "is reserved, and has a name");
 	if (!rc && !g->u->lax)
 		rc = add(g, &g->died, ino);
 	if (!rc)
@@ -114,40 +101,15 @@ static int free_inode(struct xw_removal *g, xw_ino ino, struct xw_inode *in, uin
 
 /* ---- directories ---- */
 
-static bool ino_used(const void *slot)
-{
-	return *(const xw_ino *)slot != 0;
-}
-
-static bool ino_same(const void *arg, const void *slot, const void *ino)
-{
-	(void)arg;
-	return *(const xw_ino *)slot == *(const xw_ino *)ino;
-}
-
-static uint64_t ino_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(*(const xw_ino *)slot);
-}
-
-static const struct xw_table_kind by_ino = {sizeof(xw_ino), ino_used, ino_same, ino_hash};
-
 /* A directory has one name: if it is found twice, it is part of a cycle or damaged. */
 static int first_time(struct xw_removal *g, xw_ino ino)
 {
-	xw_ino *slot;
+	const struct xw_binode *n = g->node ? g->node(g->arg, ino) : NULL;
+	const int added = n && !(n->flags & XW_BN_DEAD) ? 0 : xw_numbers_add(&g->seen, ino);
 
-	if (g->node && g->node(g->arg, ino) && !(g->node(g->arg, ino)->flags & XW_BN_DEAD))
-		return bad(g, ino, "is a directory with more than one name");
-	if (xw_table_room(&g->seen, &by_ino, NULL))
+	if (added < 0)
 		return xw_fail_nomem(g->u->diag, "removed directories");
-	slot = xw_table_slot(&g->seen, &by_ino, NULL, xw_table_number(ino), &ino);
-	if (*slot)
-		return bad(g, ino, "is a directory with more than one name");
-	*slot = ino;
-	g->seen.n++;
-	return 0;
+	return added ? 0 : xw_update_bad(g->u, ino, "is a directory with more than one name");
 }
 
 static int is_directory(struct xw_removal *g, xw_ino ino, uint8_t ftype, bool *dir)
@@ -175,19 +137,12 @@ static int add_entry(struct xw_removal *g, xw_ino ino, uint8_t ftype)
 static int names_of_blocks(struct xw_removal *g, xw_ino ino, const struct xw_inode *in,
 			   const uint8_t *raw)
 {
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it;
 	struct xw_dirent e;
-	int more, rc = xw_dir_begin(g->u->img, ino, in, raw, &it);
+	int rc = xw_dir_begin(g->u->img, ino, in, raw, &it);
 
-	while (!rc && (more = xw_dir_next(&it, &e, NULL)) != 0) {
-		const bool dots = more > 0 && xw_name_is_dots(e.name, e.name_len);
-
-		if (more < 0)
-			rc = more;
-		else if (!dots)
-			rc = add_entry(g, e.ino, e.ftype);
-	}
-	xw_dir_end(&it);
+	while (!rc && (rc = xw_dir_next(&it, &e, NULL)) == 1)
+		rc = xw_name_is_dots(e.name, e.name_len) ? 0 : add_entry(g, e.ino, e.ftype);
 	return rc;
 }
 
@@ -198,28 +153,25 @@ static int free_node(void *arg, xw_blk blk, unsigned level)
 }
 
 /*
- * Read the names from the itree, and free its nodes. XW_ERR_NOTFOUND: no itree, or an invalid one.
+ * Read the names from the itree and free its nodes. XW_ERR_NOTFOUND: the directory has no itree.
  */
 static int names_of_itree(struct xw_removal *g, xw_ino ino, const struct xw_inode *in)
 {
+	auto_end(xw_itree_end) struct xw_itree_iter it;
 	struct xw_itree_entry e;
-	struct xw_itree_iter it;
-	int rc;
+	int rc = xw_itree_begin(g->u->img, ino, in, &it);
 
-	if (!xw_itree_is_trusted(g->u->img))
-		return XW_ERR_NOTFOUND;
-	rc = xw_itree_begin(g->u->img, ino, in, &it);
 	if (!rc)
 		rc = free_node(g->u, it.root, 0);
 	it.on_node = free_node;
 	it.arg = g->u;
 	while (!rc && (rc = xw_itree_next(&it, &e)) == 1)
 		rc = add_entry(g, e.key.ino, e.ftype);
-	xw_itree_end(&it);
 	return rc;
 }
 
-static int take_directory(struct xw_removal *g, xw_ino ino)
+/* Collect the names in a directory, and free it. */
+static int remove_directory(struct xw_removal *g, xw_ino ino)
 {
 	auto_free uint8_t *raw = NULL;
 	uint32_t gone = XW_FL_ITREE;
@@ -237,10 +189,10 @@ static int take_directory(struct xw_removal *g, xw_ino ino)
 	if (rc)
 		return rc;
 	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR)
-		return bad(g, ino, "is not a directory, but its entry says so");
+		return xw_update_bad(g->u, ino, "is not a directory, but its entry says so");
 	if (!g->u->lax && (!in.links || in.dtime))
-		return bad(g, ino, "has a name and is deleted");
-	rc = names_of_itree(g, ino, &in);
+		return xw_update_bad(g->u, ino, "has a name and is deleted");
+	rc = xw_itree_is_trusted(g->u->img) ? names_of_itree(g, ino, &in) : XW_ERR_NOTFOUND;
 	if (rc == XW_ERR_NOTFOUND) {
 		gone = 0;
 		rc = names_of_blocks(g, ino, &in, raw);
@@ -261,7 +213,7 @@ static int read_directories(struct xw_removal *g)
 		for (size_t i = 0; i < level.a.n && !rc; i++) {
 			rc = write_some(g, level.a.v[i]);
 			if (!rc)
-				rc = take_directory(g, level.a.v[i]);
+				rc = remove_directory(g, level.a.v[i]);
 		}
 		xw_vec_free(&level.a);
 	}
@@ -300,8 +252,9 @@ static int count_links(struct xw_removal *g, xw_ino ino, const struct xw_inode *
 	if (g->u->lax)
 		return 0;
 	if (!in->links || in->dtime)
-		return bad(g, ino, "has a name and is deleted");
-	return links < gone || *left < there ? bad(g, ino, "has more names than links") : 0;
+		return xw_update_bad(g->u, ino, "has a name and is deleted");
+	return links < gone || *left < there ? xw_update_bad(g->u, ino, "has more names than links")
+					     : 0;
 }
 
 static int drop_links(struct xw_removal *g, xw_ino ino, size_t gone)
@@ -316,12 +269,14 @@ static int drop_links(struct xw_removal *g, xw_ino ino, size_t gone)
 	if (rc)
 		return rc;
 	if (dead && gone > 1)
-		return bad(g, ino, "has more names than links");
+		return xw_update_bad(g->u, ino, "has more names than links");
 	if (!dead) {
 		if (n && !xw_binode_is(n, in.mode & XW_S_IFMT))
-			return bad(g, ino, "has another type than its directory entry");
+			return xw_update_bad(g->u, ino,
+					     "has another type than its directory entry");
 		if ((in.mode & XW_S_IFMT) == XW_S_IFDIR)
-			return bad(g, ino, "is a directory, but its entry says otherwise");
+			return xw_update_bad(g->u, ino,
+					     "is a directory, but its entry says otherwise");
 		rc = count_links(g, ino, &in, n, gone, &left);
 		if (!rc && n)
 			rc = drop_links_of_node(g, n, left);
@@ -380,7 +335,7 @@ static int add_victims(struct xw_removal *g, const struct xw_dir_victim *v, size
 
 int xw_removal_from(struct xw_removal *g, xw_ino dir, struct xw_dir_victim *v, size_t n)
 {
-	struct xw_update_dir ud = {.u = g->u};
+	auto_update_dir struct xw_update_dir ud = {.u = g->u};
 	int subdirs = 0, rc = xw_update_uninline(g->u, dir);
 
 	xw_image_forget(g->u->img); /* blocks may have been written since the image cached them */
@@ -390,7 +345,6 @@ int xw_removal_from(struct xw_removal *g, xw_ino dir, struct xw_dir_victim *v, s
 		rc = xw_dir_delete_many(&ud.d, v, n);
 	if (!rc)
 		rc = xw_update_dir_put(&ud);
-	xw_update_dir_end(&ud);
 	for (size_t i = 0; rc == XW_ERR_NOTFOUND && i < n; i++)
 		if (!v[i].ino)
 			return fail_name(g->u, rc, &v[i], "not found");

@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "disk/xattrblk.h"
 #include "edit/edit_internal.h"
@@ -82,18 +83,10 @@ static struct xw_share_block *match(const struct adopt *a, uint32_t refcount)
 {
 	const struct xw_share *share = a->u->place.share;
 	const uint64_t key = xw_update_xattr_key(a->u, a->image);
-	size_t from = 0, to = a->wanted.n;
+	size_t at = XW_LOWER_BOUND(i, a->wanted.n, a->wanted.v[i].key >= key);
 
-	while (from < to) {
-		const size_t mid = from + (to - from) / 2;
-
-		if (a->wanted.v[mid].key < key)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	for (; from < a->wanted.n && a->wanted.v[from].key == key; from++) {
-		struct xw_share_block *s = a->wanted.v[from].s;
+	for (; at < a->wanted.n && a->wanted.v[at].key == key; at++) {
+		struct xw_share_block *s = a->wanted.v[at].s;
 
 		if (s->blk || s->refcount + refcount > XW_XATTR_REFCOUNT_MAX)
 			continue;

@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "edit/edit_internal.h"
 
 static bool is_new(const struct xw_binode *n)
@@ -32,7 +33,8 @@ static int add_removed(struct xw_removal *g, const struct xw_binode *n)
 
 static int drop_removed(struct xw_update *u, const struct xw_tree *t)
 {
-	struct xw_removal g = {.u = u, .node = t->known, .arg = t->load_arg};
+	auto_end(xw_removal_free) struct xw_removal g = {
+		.u = u, .node = t->known, .arg = t->load_arg};
 	int rc = 0;
 
 	for (const struct xw_binode *n = u->place.enc.first; n && !rc; n = n->next)
@@ -41,10 +43,7 @@ static int drop_removed(struct xw_update *u, const struct xw_tree *t)
 		rc = xw_removal_add_name(&g, t->lost.v[i]);
 	if (!rc)
 		rc = xw_removal_run(&g);
-	if (!rc)
-		rc = xw_update_find_dangling(u, t, &g);
-	xw_removal_free(&g);
-	return rc;
+	return rc ? rc : xw_update_find_dangling(u, t, &g);
 }
 
 /* ---- numbers ---- */

@@ -43,10 +43,12 @@ struct job {
 	uint64_t ea, ea_clusters; /* number of values in EA inodes, and their clusters */
 };
 
-static int fail_ino(struct job *j, int code, const char *why)
+static void free_job(struct job *j)
 {
-	return xw_fail(j->u->diag, code, "%s: inode %" PRIu32 ": %s", j->u->img->dev->name, j->ino,
-		       why);
+	free(j->slots);
+	xw_vec_free(&j->held);
+	xw_xattr_set_free(&j->set);
+	free(j->raw);
 }
 
 static int add_attribute(struct job *j, const struct xw_xattr_ref *a)
@@ -66,13 +68,12 @@ static int add_attribute(struct job *j, const struct xw_xattr_ref *a)
 
 static int read_set(struct job *j)
 {
-	struct xw_xattr_iter it;
+	auto_end(xw_xattr_end) struct xw_xattr_iter it;
 	struct xw_xattr_ref a;
-	int more, rc = xw_xattr_begin(j->u->img, j->ino, &j->in, j->raw, &it);
+	int rc = xw_xattr_begin(j->u->img, j->ino, &j->in, j->raw, &it);
 
-	while (!rc && (more = xw_xattr_next(&it, &a)) != 0)
-		rc = more < 0 ? more : add_attribute(j, &a);
-	xw_xattr_end(&it);
+	while (!rc && (rc = xw_xattr_next(&it, &a)) == 1)
+		rc = add_attribute(j, &a);
 	return rc;
 }
 
@@ -87,7 +88,8 @@ static int change(struct job *j, const struct xw_update_xattr *x)
 	if (rc)
 		return xw_fail(j->u->diag, rc, "'%s' is not a valid attribute name", x->name);
 	if (index == XW_XI_SYSTEM && !strcmp(x->name + rest, "data"))
-		return fail_ino(j, XW_ERR_INPUT, "system.data is its contents, not an attribute");
+		return xw_update_fail(j->u, j->ino, XW_ERR_INPUT,
+				      "system.data is its contents, not an attribute");
 	if (!x->value)
 		return xw_xattr_set_remove(&j->set, index, x->name + rest, len - rest)
 			       ? 0
@@ -105,11 +107,12 @@ static int layout_around(struct job *j, size_t data)
 {
 	const struct xw_xattr d = j->set.a.v[data];
 	const uint32_t takes = (uint32_t)xw_xattr_entry_len(d.name_len) + ((d.value_len + 3) & ~3u);
-	struct xw_xattr_set rest = {0};
+	auto_end(xw_xattr_set_free) struct xw_xattr_set rest = {0};
 	int rc = 0;
 
 	if (takes > j->room)
-		return fail_ino(j, XW_ERR_CORRUPT, "its inline data is larger than its space");
+		return xw_update_fail(j->u, j->ino, XW_ERR_CORRUPT,
+				      "its inline data is larger than its space");
 	for (size_t i = 0; i < j->set.a.n && !rc; i++) {
 		const struct xw_xattr *a = &j->set.a.v[i];
 
@@ -121,13 +124,11 @@ static int layout_around(struct job *j, size_t data)
 		rc = xw_xattr_layout(&rest, j->room - takes, j->u->img->block_size,
 				     j->u->img->sb.feature_incompat & XW_INCOMPAT_EA_INODE,
 				     j->slots, j->u->diag);
-	if (!rc) {
-		memmove(j->slots + data + 1, j->slots + data,
-			(rest.a.n - data) * sizeof(*j->slots));
-		j->slots[data] = (struct xw_xattr_slot){0};
-	}
-	xw_xattr_set_free(&rest);
-	return rc;
+	if (rc)
+		return rc;
+	memmove(j->slots + data + 1, j->slots + data, (rest.a.n - data) * sizeof(*j->slots));
+	j->slots[data] = (struct xw_xattr_slot){0};
+	return 0;
 }
 
 static int layout(struct job *j)
@@ -280,7 +281,7 @@ static int write_block(struct job *j)
 	}
 	rc = xw_space_alloc(j->u->space, &req, &run);
 	if (rc)
-		return fail_ino(j, rc, "no free block for its attributes");
+		return xw_update_fail(j->u, j->ino, rc, "no free block for its attributes");
 	j->block = run.start;
 	rc = xw_update_write_xattrs(j->u, run.start, buf, 1);
 	return rc || !share ? rc : xw_update_share_add(j->u, buf, run.start);
@@ -294,7 +295,8 @@ static int set_blocks(struct job *j, uint64_t contents)
 	if (!xw_inode_set_blocks(&j->in, &j->u->img->sb,
 				 contents + (held << j->u->place.enc.cluster_bits)))
 		return 0;
-	return fail_ino(j, XW_ERR_LIMIT, "more blocks than a file may have with these features");
+	return xw_update_fail(j->u, j->ino, XW_ERR_LIMIT,
+			      "more blocks than a file may have with these features");
 }
 
 static int put_set(struct job *j)
@@ -325,24 +327,18 @@ static int put_set(struct job *j)
 
 int xw_update_set_xattr(struct xw_update *u, xw_ino ino, const struct xw_update_xattr *x)
 {
-	struct job j = {.u = u, .ino = ino};
+	auto_end(free_job) struct job j = {.u = u, .ino = ino};
 	int rc = xw_update_get(u, ino, &j.in, &j.raw);
 
 	xw_image_forget(u->img);
-	if (!rc) {
-		j.off = xw_inode_xattr_off(&j.in, &u->img->sb);
-		j.room = j.off ? u->img->inode_size - j.off : 0;
-		rc = read_set(&j);
-	}
+	if (rc)
+		return rc;
+	j.off = xw_inode_xattr_off(&j.in, &u->img->sb);
+	j.room = j.off ? u->img->inode_size - j.off : 0;
+	rc = read_set(&j);
 	if (!rc)
 		rc = change(&j, x);
 	if (!rc)
 		rc = layout(&j);
-	if (!rc)
-		rc = put_set(&j);
-	free(j.slots);
-	xw_vec_free(&j.held);
-	xw_xattr_set_free(&j.set);
-	free(j.raw);
-	return rc;
+	return rc ? rc : put_set(&j);
 }

@@ -30,7 +30,7 @@ typedef XW_VEC(struct xw_run) xw_fast_runs;
 
 struct xw_fast {
 	struct xw_update *u;
-	struct xw_table of; /* by number: positions in inodes, plus one */
+	struct xw_table of; /* index in inodes by number: see replay.c */
 	XW_VEC(struct xw_fast_inode) inodes;
 	xw_fast_runs claimed; /* blocks of ADD_RANGE that were free, in clusters: allocated */
 	xw_fast_runs added; /* the part of `claimed` that is in the final maps of files */

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "fastcommit/fastcommit_internal.h"
 
 int xw_fast_bad(struct xw_fast *f, xw_ino ino, const char *fmt, ...)
@@ -38,13 +39,6 @@ int xw_fast_bad(struct xw_fast *f, xw_ino ino, const char *fmt, ...)
 
 /* ---- sets: ascending runs that do not touch ---- */
 
-static int by_start(const void *a, const void *b)
-{
-	const struct xw_run *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 /* Sort and merge; *twice: a block is in two runs. */
 static void merge_runs(xw_fast_runs *s, bool *twice)
 {
@@ -52,7 +46,7 @@ static void merge_runs(xw_fast_runs *s, bool *twice)
 
 	*twice = false;
 	if (s->n)
-		qsort(s->v, s->n, sizeof(*s->v), by_start);
+		qsort(s->v, s->n, sizeof(*s->v), xw_by_u64);
 	for (size_t i = 0; i < s->n; i++) {
 		struct xw_run *last = kept ? &s->v[kept - 1] : NULL;
 		const uint64_t end = s->v[i].start + s->v[i].len;

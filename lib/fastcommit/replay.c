@@ -33,26 +33,12 @@
 
 /* ---- inodes by number ---- */
 
-static bool slot_used(const void *slot)
-{
-	return *(const uint32_t *)slot != 0;
-}
+struct slot {
+	xw_ino ino;
+	uint32_t at; /* index in inodes */
+};
 
-static bool slot_same(const void *arg, const void *slot, const void *ino)
-{
-	const struct xw_fast *f = arg;
-
-	return f->inodes.v[*(const uint32_t *)slot - 1].ino == *(const xw_ino *)ino;
-}
-
-static uint64_t slot_hash(const void *arg, const void *slot)
-{
-	const struct xw_fast *f = arg;
-
-	return xw_table_number(f->inodes.v[*(const uint32_t *)slot - 1].ino);
-}
-
-static const struct xw_table_kind by_number = {sizeof(uint32_t), slot_used, slot_same, slot_hash};
+static const struct xw_table_kind by_number = XW_TABLE_BY_U32(struct slot);
 
 /* Read an inode at its first occurrence. */
 static int read_inode(struct xw_fast *f, struct xw_fast_inode *i)
@@ -79,11 +65,11 @@ static int find(struct xw_fast *f, xw_ino ino, struct xw_fast_inode **i)
 {
 	const struct xw_super *sb = &f->u->img->sb;
 	struct xw_fast_inode fresh = {.ino = ino};
-	uint32_t *at = xw_table_get(&f->of, &by_number, f, xw_table_number(ino), &ino);
+	struct slot *s = xw_table_get(&f->of, &by_number, NULL, xw_table_number(ino), &ino);
 	int rc;
 
-	if (at) {
-		*i = &f->inodes.v[*at - 1];
+	if (s) {
+		*i = &f->inodes.v[s->at];
 		return 0;
 	}
 	if (!ino || ino > sb->inodes_count || (ino < sb->first_ino && ino != XW_INO_ROOT))
@@ -91,12 +77,12 @@ static int find(struct xw_fast *f, xw_ino ino, struct xw_fast_inode **i)
 	rc = read_inode(f, &fresh);
 	if (rc)
 		return rc;
-	if (xw_table_room(&f->of, &by_number, f) || xw_vec_push(&f->inodes, fresh))
+	if (xw_table_room(&f->of, &by_number, NULL) || xw_vec_push(&f->inodes, fresh))
 		return xw_fail_nomem(f->u->diag, "fast commits");
-	at = xw_table_slot(&f->of, &by_number, f, xw_table_number(ino), &ino);
-	*at = (uint32_t)f->inodes.n;
+	s = xw_table_slot(&f->of, &by_number, NULL, xw_table_number(ino), &ino);
+	*s = (struct slot){ino, (uint32_t)f->inodes.n - 1};
 	f->of.n++;
-	*i = &f->inodes.v[*at - 1];
+	*i = &f->inodes.v[s->at];
 	return 0;
 }
 
@@ -133,19 +119,18 @@ static int free_unlinked(struct xw_fast *f, struct xw_fast_inode *i)
 		return xw_fast_bad(f, i->ino, "is the root directory");
 	if (i->dir)
 		rc = xw_update_check_empty(f->u, i->ino);
-	if (rc == XW_ERR_STATE)
+	if (rc == XW_ERR_STATE) {
 		xw_diag_clear(f->u->diag);
-	if (rc == XW_ERR_STATE)
 		return xw_fast_bad(f, i->ino, "is a removed directory and not empty");
-	if (!rc && i->fresh && !i->dir) {
-		rc = xw_ispace_release(f->u->inodes, i->ino, false);
-	} else if (!rc) {
-		rc = xw_update_get(f->u, i->ino, &in, &raw);
-		if (!rc && !i->fresh && in.dtime && !i->dir)
-			return 0;
-		if (!rc)
-			rc = xw_update_drop(f->u, i->ino);
 	}
+	if (!rc && !i->fresh)
+		rc = xw_update_get(f->u, i->ino, &in, &raw);
+	if (rc)
+		return rc;
+	if (!i->fresh && in.dtime && !i->dir)
+		return 0;
+	rc = i->fresh && !i->dir ? xw_ispace_release(f->u->inodes, i->ino, false)
+				 : xw_update_drop(f->u, i->ino);
 	xw_vec_free(&i->ranges);
 	*i = (struct xw_fast_inode){.ino = i->ino};
 	return rc;
@@ -298,20 +283,13 @@ static int each_field(struct xw_fast *f, const uint8_t *blocks, size_t n,
 	return rc;
 }
 
-static int by_ino(const void *a, const void *b)
-{
-	const struct xw_fast_inode *x = a, *y = b;
-
-	return (x->ino > y->ino) - (x->ino < y->ino);
-}
-
 static int finish(struct xw_fast *f)
 {
 	int rc = 0;
 
 	xw_table_free(&f->of); /* the positions are stale */
 	if (f->inodes.n)
-		qsort(f->inodes.v, f->inodes.n, sizeof(*f->inodes.v), by_ino);
+		qsort(f->inodes.v, f->inodes.n, sizeof(*f->inodes.v), xw_update_by_ino);
 	for (size_t k = 0; k < f->inodes.n && !rc; k++) {
 		struct xw_fast_inode *i = &f->inodes.v[k];
 
@@ -331,7 +309,7 @@ struct job {
 	struct xw_diag *diag;
 };
 
-static int carry_out(void *arg, struct xw_dev *dev)
+static int replay(void *arg, struct xw_dev *dev)
 {
 	const struct xw_update_opts opts = {
 		.mb = {-1, -1, -1, -1, -1, -1},
@@ -377,5 +355,5 @@ int xw_update_fast(struct xw_dev *dev, const void *blocks, size_t n, struct xw_d
 	bs = img->block_size;
 	xw_image_close(img);
 	xw_steps_init(&s, dev, diag);
-	return xw_step_apart(&s, bs, carry_out, &job);
+	return xw_step_apart(&s, bs, replay, &job);
 }

@@ -66,10 +66,7 @@ static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	rc = xw_update_each_cluster(u, ino, in, count_run, &c);
 	*parts = (struct parts){.contents = c.blocks};
 	if (!rc && parts->contents > all && !u->lax)
-		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
-			     "%s: inode %" PRIu32
-			     ": has more blocks than its i_blocks; run xw-fsck -f",
-			     u->img->dev->name, ino);
+		rc = xw_update_bad(u, ino, "has more blocks than its i_blocks");
 	parts->other = all > parts->contents ? all - parts->contents : 0;
 	return rc;
 }
@@ -143,8 +140,8 @@ int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode
 {
 	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
 	const uint32_t room = off ? u->img->inode_size - off : 0;
+	auto_end(xw_xattr_set_free) struct xw_xattr_set set = {0};
 	struct xw_xattr_slot slots[64];
-	struct xw_xattr_set set = {0};
 	int rc;
 
 	if (!room)
@@ -152,18 +149,12 @@ int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode
 	rc = xw_xattr_decode_ibody(raw + off, room, &set, NULL);
 	if (!rc)
 		xw_xattr_set_remove(&set, XW_XI_SYSTEM, "data", 4);
-	if (!rc)
-		rc = set.a.n > XW_ARRAY_SIZE(slots) ? XW_ERR_UNSUPPORTED
-						    : inode_slots(u, &set, room, slots);
-	if (!rc) {
-		memset(raw + off, 0, room);
-		xw_xattr_encode_ibody(&set, slots, room, raw + off);
-	}
-	xw_xattr_set_free(&set);
-	return rc ? xw_fail(u->diag, XW_ERR_UNSUPPORTED,
-			    "%s: inode %" PRIu32 ": its inline data overlaps its attributes",
-			    u->img->dev->name, ino)
-		  : 0;
+	if (rc || set.a.n > XW_ARRAY_SIZE(slots) || inode_slots(u, &set, room, slots))
+		return xw_update_fail(u, ino, XW_ERR_UNSUPPORTED,
+				      "its inline data overlaps its attributes");
+	memset(raw + off, 0, room);
+	xw_xattr_encode_ibody(&set, slots, room, raw + off);
+	return 0;
 }
 
 /* A directory that was rebuilt, and whose old blocks are freed already. */
@@ -227,22 +218,19 @@ static int new_xattrs(struct xw_update *u, const struct xw_binode *n, struct xw_
 int xw_update_xattrs(struct xw_update *u, xw_ino ino, struct xw_xattr_set *set)
 {
 	auto_free uint8_t *raw = NULL;
-	struct xw_xattr_iter it;
+	auto_end(xw_xattr_end) struct xw_xattr_iter it = {0};
 	struct xw_xattr_ref a;
 	struct xw_inode in;
-	int more, rc = xw_update_get(u, ino, &in, &raw);
+	int rc = xw_update_get(u, ino, &in, &raw);
 
 	if (rc)
 		return rc;
 	rc = xw_xattr_begin(u->img, ino, &in, raw, &it);
-	while (!rc && (more = xw_xattr_next(&it, &a)) != 0) {
-		if (more < 0)
-			rc = more;
-		else if (a.index != XW_XI_SYSTEM)
-			rc = xw_xattr_set_put_raw(set, a.index, a.name, a.name_len, a.value,
-						  a.value_len, u->diag);
-	}
-	xw_xattr_end(&it);
+	while (!rc && (rc = xw_xattr_next(&it, &a)) == 1)
+		rc = a.index == XW_XI_SYSTEM
+			     ? 0
+			     : xw_xattr_set_put_raw(set, a.index, a.name, a.name_len, a.value,
+						    a.value_len, u->diag);
 	return rc;
 }
 
@@ -251,7 +239,7 @@ int xw_update_count_ea(struct xw_update *u, const struct xw_inode *in, const uin
 {
 	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
 	auto_free uint8_t *block = malloc(u->img->block_size);
-	struct xw_xattr_set set = {0};
+	auto_end(xw_xattr_set_free) struct xw_xattr_set set = {0};
 	int rc = block ? 0 : XW_ERR_NOMEM;
 
 	if (!rc && off)
@@ -261,10 +249,7 @@ int xw_update_count_ea(struct xw_update *u, const struct xw_inode *in, const uin
 				  in->file_acl * u->img->block_size);
 	if (!rc && in->file_acl)
 		rc = xw_xattr_decode_block(block, u->img->block_size, &set, u->diag);
-	*n_ea = 0;
-	for (size_t i = 0; i < set.a.n; i++)
-		*n_ea += set.a.v[i].value_inum != 0;
-	xw_xattr_set_free(&set);
+	*n_ea = xw_update_ea_values(&set);
 	return rc;
 }
 
@@ -310,15 +295,14 @@ int xw_update_existing(struct xw_update *u, const struct xw_binode *n)
 	if (!(n->flags & (dir ? XW_BN_NAMES | XW_BN_ATTRS : XW_BN_LINKS)))
 		return 0;
 	rc = xw_update_get(u, n->ino, &in, &raw);
+	if (!rc && dir)
+		rc = change_directory(u, n, &in, raw);
 	if (rc)
 		return rc;
-	if (dir) {
-		rc = change_directory(u, n, &in, raw);
-	} else {
-		if (n->links > XW_LINK_MAX)
-			return refuse(u, n, XW_ERR_LIMIT, "has too many links");
+	if (!dir && n->links > XW_LINK_MAX)
+		return refuse(u, n, XW_ERR_LIMIT, "has too many links");
+	if (!dir)
 		in.links = (uint16_t)n->links;
-		in.ctime = (struct xw_time){u->now, 0};
-	}
-	return rc ? rc : xw_update_put(u, n->ino, &in, steal(raw));
+	in.ctime = (struct xw_time){u->now, 0};
+	return xw_update_put(u, n->ino, &in, steal(raw));
 }

@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "update/update_internal.h"
 #include "update/xattrs.h"
 
@@ -19,13 +20,6 @@ uint64_t xw_update_xattr_key(const struct xw_update *u, const uint8_t *block)
 }
 
 /* ---- the scan ---- */
-
-static int by_blk(const void *a, const void *b)
-{
-	const xw_blk x = *(const xw_blk *)a, y = *(const xw_blk *)b;
-
-	return (x > y) - (x < y);
-}
 
 static int note(struct xw_update *u, const uint8_t *bitmap, xw_ino ino, const uint8_t *raw,
 		struct xw_update_blks *out)
@@ -77,7 +71,7 @@ static void sort_unique(struct xw_update *u, struct xw_update_blks *out)
 	size_t n = 0;
 
 	if (out->a.n)
-		qsort(out->a.v, out->a.n, sizeof(*out->a.v), by_blk);
+		qsort(out->a.v, out->a.n, sizeof(*out->a.v), xw_by_u64);
 	for (size_t i = 0; i < out->a.n; i++)
 		if ((!n || out->a.v[i] != out->a.v[n - 1]) && !is_freed(u, out->a.v[i]))
 			out->a.v[n++] = out->a.v[i];

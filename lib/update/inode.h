@@ -7,6 +7,12 @@
 
 #include "update/update.h"
 
+/* Report a failure of an inode: IMAGE: inode N: why. Returns code. */
+int xw_update_fail(struct xw_update *u, xw_ino ino, int code, const char *why);
+/* XW_ERR_CORRUPT: the inode is damaged; the message recommends xw-fsck -f. */
+int xw_update_bad(struct xw_update *u, xw_ino ino, const char *what);
+/* Compare two inode numbers, or structs that begin with one, for qsort() and bsearch(). */
+int xw_update_by_ino(const void *x, const void *y);
 /* Like xw_ispace_alloc(); with `protect` never an inode whose record has links. */
 int xw_update_alloc_inode(struct xw_update *u, xw_ino goal, bool dir, xw_ino *ino);
 /* Release a live inode that is hidden from the allocator (protect.c), as its bitmap says. */

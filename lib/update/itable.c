@@ -20,55 +20,43 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "update/inode.h"
 #include "update/update_internal.h"
 
-/* ---- records by number: slots are positions in recs, plus one ---- */
+/* ---- records by number ---- */
 
-static bool rec_used(const void *slot)
-{
-	return *(const uint32_t *)slot != 0;
-}
+struct slot {
+	xw_ino ino;
+	uint32_t at; /* index in recs */
+};
 
-static bool rec_same(const void *u, const void *slot, const void *ino)
-{
-	const struct xw_update_rec *recs = ((const struct xw_update *)u)->recs.v;
-
-	return recs[*(const uint32_t *)slot - 1].ino == *(const xw_ino *)ino;
-}
-
-static uint64_t rec_hash(const void *u, const void *slot)
-{
-	const struct xw_update_rec *recs = ((const struct xw_update *)u)->recs.v;
-
-	return xw_table_number(recs[*(const uint32_t *)slot - 1].ino);
-}
-
-static const struct xw_table_kind by_number = {sizeof(uint32_t), rec_used, rec_same, rec_hash};
+static const struct xw_table_kind by_number = XW_TABLE_BY_U32(struct slot);
 
 static struct xw_update_rec *find(const struct xw_update *u, xw_ino ino)
 {
-	const uint32_t *at = xw_table_get(&u->rec_of, &by_number, u, xw_table_number(ino), &ino);
+	const struct slot *s =
+		xw_table_get(&u->rec_of, &by_number, NULL, xw_table_number(ino), &ino);
 
-	return at ? &u->recs.v[*at - 1] : NULL;
+	return s ? &u->recs.v[s->at] : NULL;
 }
 
 /* Set the record of ino; takes ownership of raw, even on failure. */
 static int set(struct xw_update *u, struct xw_update_rec rec)
 {
 	struct xw_update_rec *old = find(u, rec.ino);
-	uint32_t *at;
+	struct slot *s;
 
 	if (old) {
 		free(old->raw);
 		*old = rec;
 		return 0;
 	}
-	if (xw_table_room(&u->rec_of, &by_number, u) || xw_vec_push(&u->recs, rec)) {
+	if (xw_table_room(&u->rec_of, &by_number, NULL) || xw_vec_push(&u->recs, rec)) {
 		free(rec.raw);
 		return xw_fail_nomem(u->diag, "inode");
 	}
-	at = xw_table_slot(&u->rec_of, &by_number, u, xw_table_number(rec.ino), &rec.ino);
-	*at = (uint32_t)u->recs.n;
+	s = xw_table_slot(&u->rec_of, &by_number, NULL, xw_table_number(rec.ino), &rec.ino);
+	*s = (struct slot){rec.ino, (uint32_t)u->recs.n - 1};
 	u->rec_of.n++;
 	return 0;
 }
@@ -179,11 +167,11 @@ static int write_group(struct table *t, uint8_t *buf)
 	return rc;
 }
 
-static int by_ino(const void *x, const void *y)
+int xw_update_by_ino(const void *x, const void *y)
 {
-	const struct xw_update_rec *a = x, *b = y;
+	const xw_ino a = *(const xw_ino *)x, b = *(const xw_ino *)y;
 
-	return a->ino < b->ino ? -1 : a->ino > b->ino;
+	return (a > b) - (a < b);
 }
 
 static int open_table(struct xw_update *u, uint32_t group, struct table *t)
@@ -216,7 +204,7 @@ int xw_update_write_recs(struct xw_update *u)
 		return xw_fail_nomem(u->diag, "inode table");
 	xw_table_free(&u->rec_of); /* the positions are stale */
 	if (u->recs.n)
-		qsort(u->recs.v, u->recs.n, sizeof(*u->recs.v), by_ino);
+		qsort(u->recs.v, u->recs.n, sizeof(*u->recs.v), xw_update_by_ino);
 	for (size_t i = 0; i < u->recs.n && !rc;) {
 		const uint32_t per = u->img->sb.inodes_per_group;
 		const uint32_t group = (u->recs.v[i].ino - 1) / per;

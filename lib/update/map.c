@@ -14,15 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/indirect.h"
 #include "read/map.h"
 #include "update/inode.h"
 #include "update/update_internal.h"
-
-static int refuse(struct xw_update *u, xw_ino ino, int code, const char *why)
-{
-	return xw_fail(u->diag, code, "%s: inode %" PRIu32 ": %s", u->img->dev->name, ino, why);
-}
 
 /* ---- the list ---- */
 
@@ -104,19 +100,15 @@ int xw_update_map_load(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 		       struct xw_update_map *m)
 {
 	struct reader r = {u, m};
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
-	int more, rc;
+	int rc = xw_map_begin(u->img, ino, in, 0, &it);
 
 	*m = (struct xw_update_map){0};
-	if (!xw_inode_has_map(in))
-		return 0;
-	rc = xw_map_begin(u->img, ino, in, 0, &it);
 	it.on_node = see_node;
 	it.arg = &r;
-	while (!rc && (more = xw_map_next(&it, &run)) != 0)
-		rc = more < 0 ? more : xw_update_map_add(u, m, run);
-	xw_map_end(&it);
+	while (!rc && (rc = xw_map_next(&it, &run)) == 1)
+		rc = xw_update_map_add(u, m, run);
 	return rc;
 }
 
@@ -129,7 +121,7 @@ int xw_update_map_read(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 	*m = (struct xw_update_map){0};
 	if (in->flags & XW_FL_ITREE && (in->mode & XW_S_IFMT) == XW_S_IFDIR &&
 	    u->img->sb.feature_ro_compat & XW_RO_ITREE)
-		return refuse(u, ino, XW_ERR_UNSUPPORTED, "has an itree");
+		return xw_update_fail(u, ino, XW_ERR_UNSUPPORTED, "has an itree");
 	rc = xw_update_other_blocks(u, ino, in, &other);
 	if (!rc)
 		rc = xw_update_map_load(u, ino, in, m);
@@ -142,20 +134,19 @@ int xw_update_map_read(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 int xw_update_map_alloc(struct xw_update *u, xw_ino ino, struct xw_update_map *m, uint64_t len)
 {
 	const struct xw_alloc_req req = {.goal = xw_update_map_goal(u, ino, m), .len = len};
-	struct xw_run *runs;
+	auto_free struct xw_run *runs = NULL;
 	uint64_t lblk = 0;
-	size_t n;
+	size_t n = 0;
 	int rc = xw_space_alloc_all(u->space, &req, &runs, &n);
 
 	if (rc == XW_ERR_NOSPC)
-		return refuse(u, ino, rc, "no free block");
+		return xw_update_fail(u, ino, rc, "no free block");
 	for (size_t i = 0; i < n && !rc; i++) {
 		rc = xw_update_map_add(
 			u, m,
 			(struct xw_map_run){(xw_lblk)lblk, runs[i].len, runs[i].start, false});
 		lblk += runs[i].len;
 	}
-	free(runs);
 	return rc;
 }
 
@@ -238,18 +229,19 @@ int xw_update_build_map(struct xw_update *u, struct xw_binode *n)
 	return rc;
 }
 
-/* The builder's node of the inode; freed by free_node(). */
+void xw_update_built_map_free(struct xw_binode *n)
+{
+	if (n->map)
+		free(n->map->runs);
+	free(n->map);
+	n->map = NULL;
+}
+
+/* The builder's node of the inode. */
 struct node {
 	struct xw_binode n;
 	struct xw_bdir dir;
 };
-
-static void free_node(struct node *n)
-{
-	if (n->n.map)
-		free(n->n.map->runs);
-	free(n->n.map);
-}
 
 /* Free the blocks of the old map, and write the new one to the device. */
 static int rewrite(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
@@ -273,7 +265,7 @@ static int rewrite(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 		to->n.exts = m->e.v;
 	if (last && !(u->img->sb.feature_incompat & XW_INCOMPAT_EXTENTS) &&
 	    (uint64_t)last->lblk + last->len > xw_indirect_max_lblk(u->img->block_size))
-		return refuse(u, ino, XW_ERR_LIMIT, "beyond the range of its map");
+		return xw_update_fail(u, ino, XW_ERR_LIMIT, "beyond the range of its map");
 	for (size_t i = 0; i < m->nodes.n && !rc; i++)
 		rc = xw_update_free_one(u, m->nodes.v[i]);
 	m->nodes.n = 0;
@@ -292,7 +284,7 @@ int xw_update_map_write(struct xw_update *u, xw_ino ino, struct xw_inode *in,
 	if (!rc)
 		rc = xw_update_set_map(u, &n.n, in, m->other);
 	in->flags |= index;
-	free_node(&n);
+	xw_update_built_map_free(&n.n);
 	return rc ? rc : xw_update_charge(u, in, 0, (int64_t)xw_update_bytes(u, in) - before);
 }
 
@@ -306,6 +298,6 @@ int xw_update_map_put(struct xw_update *u, xw_ino ino, struct xw_inode *in, stru
 	*gain = ((n.n.map ? n.n.map->blocks : 0) - old) * (INT64_C(1) << u->place.enc.cluster_bits);
 	if (!rc)
 		xw_update_set_contents(u, &n.n, in);
-	free_node(&n);
+	xw_update_built_map_free(&n.n);
 	return rc;
 }

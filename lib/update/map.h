@@ -52,8 +52,9 @@ xw_blk xw_update_map_goal(const struct xw_update *u, xw_ino ino, const struct xw
 /* The physical block that lblk must get because its cluster has other blocks already; 0: any. */
 xw_blk xw_update_map_partner(const struct xw_update *u, const struct xw_update_map *m,
 			     uint64_t lblk);
-/* Allocate and write blocks for n's map. The caller frees n->map and its runs. */
+/* Allocate and write blocks for n's map. xw_update_built_map_free() frees n->map and its runs. */
 int xw_update_build_map(struct xw_update *u, struct xw_binode *n);
+void xw_update_built_map_free(struct xw_binode *n);
 
 /*
  * Iterates over the clusters of a file's map, in the order of its runs, each once: with bigalloc

@@ -66,7 +66,7 @@ static int cut_to_size(struct xw_update *u, xw_ino ino, struct xw_inode *in)
 
 /* ---- a single orphan; *next: its successor in the list ---- */
 
-static int put_away(struct xw_update *u, xw_ino ino, xw_ino *next)
+static int process(struct xw_update *u, xw_ino ino, xw_ino *next)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
@@ -95,7 +95,7 @@ static int list(struct xw_update *u)
 
 	for (; ino && !rc; ino = next) {
 		next = 0;
-		rc = budget-- ? put_away(u, ino, &next) : bad(u, ino, "the list is circular");
+		rc = budget-- ? process(u, ino, &next) : bad(u, ino, "the list is circular");
 	}
 	u->img->sb.last_orphan = 0;
 	return rc;
@@ -117,7 +117,7 @@ static int file_block(struct xw_update *u, uint32_t seed, xw_blk blk, uint8_t *b
 
 		if (!ino)
 			continue;
-		rc = put_away(u, ino, NULL);
+		rc = process(u, ino, NULL);
 		xw_orphan_set_slot(buf, i, 0);
 		any = true;
 	}

@@ -59,9 +59,9 @@ static int add_new(struct entries *l)
 	const struct xw_usage *s = l->usage->slots;
 
 	for (size_t i = 0; i < l->usage->size; i++, s++) {
-		struct xw_quota_entry e = {.id = s->id};
+		struct xw_quota_entry e = {.id = (uint32_t)(s->key - 1)};
 
-		if (!s->used || (!s->inodes && !s->space))
+		if (!s->inodes && !s->space)
 			continue;
 		e.inodes = sum(l, 0, s->inodes);
 		e.space = sum(l, 0, s->space);

@@ -23,7 +23,12 @@
 #include "xattr/layout.h"
 #include "update/update_internal.h"
 
-static int bad(struct xw_update *u, xw_ino ino, const char *what)
+int xw_update_fail(struct xw_update *u, xw_ino ino, int code, const char *why)
+{
+	return xw_fail(u->diag, code, "%s: inode %" PRIu32 ": %s", u->img->dev->name, ino, why);
+}
+
+int xw_update_bad(struct xw_update *u, xw_ino ino, const char *what)
 {
 	return xw_fail(u->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
 		       u->img->dev->name, ino, what);
@@ -89,7 +94,7 @@ struct every {
 int xw_update_itree_nodes(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
 			  int (*fn)(void *arg, xw_blk blk, unsigned level), void *arg)
 {
-	struct xw_itree_iter it;
+	auto_end(xw_itree_end) struct xw_itree_iter it;
 	struct xw_itree_entry e;
 	int rc = xw_itree_begin(u->img, ino, in, &it);
 
@@ -99,7 +104,6 @@ int xw_update_itree_nodes(struct xw_update *u, xw_ino ino, const struct xw_inode
 	it.arg = arg;
 	while (!rc && (rc = xw_itree_next(&it, &e)) == 1)
 		rc = 0;
-	xw_itree_end(&it);
 	return rc == XW_ERR_NOTFOUND ? 0 : rc;
 }
 
@@ -159,10 +163,10 @@ static int put_ea(struct xw_update *u, xw_ino ino)
 	if (rc)
 		return rc;
 	if (!(in.flags & XW_FL_EA_INODE))
-		return bad(u, ino, "is not an EA inode, but an entry refers to it");
+		return xw_update_bad(u, ino, "is not an EA inode, but an entry refers to it");
 	refs = xw_inode_ea_refs(&in);
 	if (!refs)
-		return bad(u, ino, "has fewer references than entries that refer to it");
+		return xw_update_bad(u, ino, "has fewer references than entries that refer to it");
 	xw_inode_set_ea_refs(&in, --refs);
 	return refs ? xw_update_put(u, ino, &in, steal(raw)) : xw_update_drop(u, ino);
 }
@@ -178,7 +182,7 @@ static int put_values(struct xw_update *u, const struct xw_xattr_set *set)
 	return rc;
 }
 
-static uint64_t count_values(const struct xw_xattr_set *set)
+uint64_t xw_update_ea_values(const struct xw_xattr_set *set)
 {
 	uint64_t n = 0;
 
@@ -192,27 +196,26 @@ static int put_block(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t *ea)
 {
 	const uint32_t bs = u->img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
-	struct xw_xattr_set set = {0};
+	auto_end(xw_xattr_set_free) struct xw_xattr_set set = {0};
 	struct xw_xattr_bhdr h;
 	int rc;
 
 	if (!buf)
 		return xw_fail_nomem(u->diag, "xattr block");
 	if (!xw_image_has_blocks(u->img, blk, 1))
-		return bad(u, ino, "its xattr block is outside the filesystem");
+		return xw_update_bad(u, ino, "its xattr block is outside the filesystem");
 	rc = xw_dev_pread(u->img->dev, buf, bs, blk * bs);
 	if (rc)
 		return rc;
 	if (xw_xattr_bhdr_decode(buf, &h) || !h.refcount ||
 	    (xw_super_has_csum(&u->img->sb) &&
 	     xw_xattr_block_verify(buf, bs, u->img->csum_seed, blk)))
-		return bad(u, ino, "its xattr block is damaged");
+		return xw_update_bad(u, ino, "its xattr block is damaged");
 	if (xw_xattr_decode_block(buf, bs, &set, NULL))
-		rc = bad(u, ino, "its xattr block is damaged");
-	*ea += count_values(&set);
-	if (!rc && h.refcount == 1)
+		return xw_update_bad(u, ino, "its xattr block is damaged");
+	*ea += xw_update_ea_values(&set);
+	if (h.refcount == 1)
 		rc = put_values(u, &set);
-	xw_xattr_set_free(&set);
 	if (rc)
 		return rc;
 	h.refcount--;
@@ -225,16 +228,14 @@ int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode
 			  const uint8_t *raw, uint64_t *ea)
 {
 	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
-	struct xw_xattr_set set = {0};
-	int rc = 0;
+	auto_end(xw_xattr_set_free) struct xw_xattr_set set = {0};
+	int rc;
 
 	*ea = 0;
 	if (off && xw_xattr_decode_ibody(raw + off, u->img->inode_size - off, &set, NULL))
-		rc = bad(u, ino, "the attributes in it are damaged");
-	*ea = count_values(&set);
-	if (!rc)
-		rc = put_values(u, &set);
-	xw_xattr_set_free(&set);
+		return xw_update_bad(u, ino, "the attributes in it are damaged");
+	*ea = xw_update_ea_values(&set);
+	rc = put_values(u, &set);
 	return rc || !in->file_acl ? rc : put_block(u, ino, in->file_acl, ea);
 }
 
@@ -252,7 +253,7 @@ static int release_number(struct xw_update *u, xw_ino ino, bool dir)
 		rc = xw_ispace_release(u->inodes, ino, dir);
 	if (rc == XW_ERR_CORRUPT && u->lax)
 		rc = dir ? release_number(u, ino, false) : 0;
-	return rc == XW_ERR_CORRUPT ? bad(u, ino, "is free in its bitmap") : rc;
+	return rc == XW_ERR_CORRUPT ? xw_update_bad(u, ino, "is free in its bitmap") : rc;
 }
 
 int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
@@ -292,7 +293,7 @@ int xw_update_drop(struct xw_update *u, xw_ino ino)
 	if (rc)
 		return rc;
 	if (ino < u->img->sb.first_ino)
-		return bad(u, ino, "is reserved");
+		return xw_update_bad(u, ino, "is reserved");
 	rc = xw_update_empty(u, ino, &in, raw);
 	return rc ? rc : xw_update_write_freed(u, ino, &in, steal(raw), false);
 }

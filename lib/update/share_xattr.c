@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "update/update_internal.h"
 #include "update/xattrs.h"
 #include "xattr/cache.h"
@@ -134,18 +135,12 @@ int xw_update_share_xattr(struct xw_update *u, const uint8_t *buf, xw_blk *blk)
 /* Remove a block that was freed before it was read. */
 static void forget_unread(struct xw_update_blks *list, xw_blk blk)
 {
-	size_t from = list->next, to = list->a.n;
+	xw_blk *v = list->a.v + list->next;
+	const size_t n = list->a.n - list->next;
+	const size_t at = XW_LOWER_BOUND(i, n, (v[i] & ~XW_UPDATE_BLK_FREED) >= blk);
 
-	while (from < to) {
-		const size_t mid = from + (to - from) / 2;
-
-		if ((list->a.v[mid] & ~XW_UPDATE_BLK_FREED) < blk)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	if (from < list->a.n && list->a.v[from] == blk)
-		list->a.v[from] |= XW_UPDATE_BLK_FREED;
+	if (at < n && v[at] == blk)
+		v[at] |= XW_UPDATE_BLK_FREED;
 }
 
 void xw_update_share_put(struct xw_update *u, const uint8_t *buf, xw_blk blk, uint32_t refcount)

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "dev/overlay.h"
 #include "journal/log.h"
 
@@ -40,11 +41,12 @@ static int check_journal(struct xw_steps *s, struct xw_image *img)
 		return 0;
 	start = log->jsb.start;
 	xw_log_close(log);
-	return start ? xw_fail(s->diag, XW_ERR_STATE,
-			       "%s: its journal holds changes that would overwrite this one; "
-			       "replay it first (journal_run)",
-			       s->dev->name)
-		     : 0;
+	if (!start)
+		return 0;
+	return xw_fail(s->diag, XW_ERR_STATE,
+		       "%s: its journal holds changes that would overwrite this one; "
+		       "replay it first (journal_run)",
+		       s->dev->name);
 }
 
 static int open_update(struct xw_steps *s)
@@ -70,12 +72,12 @@ static int open_update(struct xw_steps *s)
 		rc = xw_overlay_open(s->dev, bs, s->diag, &s->top);
 	if (!rc)
 		rc = xw_update_begin(s->top, &opts, s->diag, &s->u);
-	if (!rc) {
-		s->u->data = s->dev;
-		s->u->held_max = s->held_max;
-		s->u->leave_quota = s->leave_quota;
-	}
-	return rc;
+	if (rc)
+		return rc;
+	s->u->data = s->dev;
+	s->u->held_max = s->held_max;
+	s->u->leave_quota = s->leave_quota;
+	return 0;
 }
 
 void xw_step_forget(struct xw_steps *s)
@@ -114,19 +116,15 @@ static int ask(struct xw_steps *s, const uint64_t *blocks, size_t n)
 }
 
 /* Copy the blocks that the step wrote to the device below. */
-static int carry_over(struct xw_steps *s)
+static int copy_down(struct xw_steps *s)
 {
 	const uint64_t bs = xw_overlay_block_size(s->top);
-	uint64_t *blocks;
-	size_t n;
+	auto_free uint64_t *blocks = NULL;
+	size_t n = 0;
 	int rc = xw_overlay_dirty(s->top, &blocks, &n);
 
 	if (!rc)
 		rc = ask(s, blocks, n);
-	if (rc) {
-		free(blocks);
-		return rc;
-	}
 	for (size_t i = 0; i < n && !rc; i++) {
 		const void *data;
 
@@ -134,7 +132,7 @@ static int carry_over(struct xw_steps *s)
 		rc = data ? xw_dev_pwrite(s->dev, data, bs, blocks[i] * bs)
 			  : xw_dev_zero(s->dev, blocks[i] * bs, bs);
 	}
-	free(blocks);
+	s->torn |= rc && rc != XW_ERR_INTERNAL;
 	return rc;
 }
 
@@ -147,10 +145,8 @@ int xw_step_apart(struct xw_steps *s, uint32_t block_size, int (*fn)(void *arg, 
 	rc = xw_overlay_open(s->dev, block_size, s->diag, &s->top);
 	if (!rc)
 		rc = fn(arg, s->top);
-	if (!rc) {
-		rc = carry_over(s);
-		s->torn |= rc && rc != XW_ERR_INTERNAL;
-	}
+	if (!rc)
+		rc = copy_down(s);
 	xw_step_forget(s);
 	return rc;
 }
@@ -159,10 +155,8 @@ int xw_step_keep(struct xw_steps *s)
 {
 	int rc = xw_update_flush(s->u);
 
-	if (!rc) {
-		rc = carry_over(s);
-		s->torn |= rc && rc != XW_ERR_INTERNAL;
-	}
+	if (!rc)
+		rc = copy_down(s);
 	if (rc)
 		xw_step_forget(s);
 	else

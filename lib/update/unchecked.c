@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "update/update_internal.h"
 
 static uint32_t count_free(const uint8_t *bits, uint32_t n)
@@ -25,13 +26,6 @@ static uint32_t count_free(const uint8_t *bits, uint32_t n)
 	for (; i < n; i++)
 		used += bits[i / 8] >> i % 8 & 1;
 	return n - used;
-}
-
-/* Set bits from `from` to the end of the byte that contains bit n - 1. */
-static void fill(uint8_t *bits, uint32_t from, uint32_t n)
-{
-	for (uint32_t i = from; i < (n + 7) / 8 * 8; i++)
-		bits[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
 static int read_bits(struct xw_update *u, uint32_t group, bool inodes,
@@ -63,8 +57,8 @@ static void uninit_blocks(struct xw_update *u, xw_blk start, uint64_t len, uint8
 		bool meta;
 
 		some = xw_sysmap_at(u->sysmap, start + at, len - at, &meta);
-		for (uint64_t i = at; meta && i < at + some; i++)
-			bits[i / per_bit / 8] |= (uint8_t)(1u << i / per_bit % 8);
+		if (meta)
+			xw_set_bits(bits, at / per_bit, (at + some - 1) / per_bit + 1);
 	}
 }
 
@@ -93,7 +87,8 @@ int xw_unchecked_blocks(struct xw_update *u, uint32_t group, uint8_t *bits)
 		rc = xw_update_hide_metadata(u, group, start, len, bits);
 	if (rc)
 		return rc;
-	fill(bits, (uint32_t)xw_div_up(len, sb->blocks_per_group / n), n);
+	/* to the end of the byte that contains bit n - 1 */
+	xw_set_bits(bits, xw_div_up(len, sb->blocks_per_group / n), xw_round_up(n, 8));
 	wrong = (int64_t)gd.free_blocks - count_free(bits, n);
 	if (!wrong || (b && b->know_blocks))
 		return 0;

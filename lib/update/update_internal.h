@@ -43,6 +43,8 @@ bool xw_update_is_metadata(const struct xw_update *u, xw_blk blk, uint64_t n, ui
 void xw_update_forget(struct xw_update *u);
 /* orphan.c: process orphans as part of the change; called by open.c. */
 int xw_update_orphans(struct xw_update *u);
+/* release.c: the number of values in EA inodes. */
+uint64_t xw_update_ea_values(const struct xw_xattr_set *set);
 /* existing.c: set map and size of n in *in. */
 void xw_update_set_contents(struct xw_update *u, const struct xw_binode *n, struct xw_inode *in);
 /* Likewise, and i_blocks: the blocks of contents and map plus `other`. */
@@ -55,8 +57,7 @@ int xw_update_pending(void *arg, xw_ino ino, uint8_t *raw, bool *found);
 void xw_update_forget_recs(struct xw_update *u);
 /* usage.c: change of an owner's usage. */
 struct xw_usage {
-	uint32_t id;
-	bool used;
+	uint64_t key; /* id of the owner plus one; 0: unused slot */
 	int64_t inodes, space; /* count, bytes */
 };
 /* The change of an owner's usage; NULL: none. */

@@ -14,25 +14,7 @@ uint64_t xw_update_bytes(const struct xw_update *u, const struct xw_inode *in)
 	return 512 * xw_inode_fs_blocks_512(in, &u->img->sb);
 }
 
-static bool usage_used(const void *slot)
-{
-	return ((const struct xw_usage *)slot)->used;
-}
-
-static bool usage_same(const void *arg, const void *slot, const void *id)
-{
-	(void)arg;
-	return ((const struct xw_usage *)slot)->id == *(const uint32_t *)id;
-}
-
-static uint64_t usage_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct xw_usage *)slot)->id);
-}
-
-static const struct xw_table_kind by_owner = {sizeof(struct xw_usage), usage_used, usage_same,
-					      usage_hash};
+static const struct xw_table_kind by_owner = XW_TABLE_BY_U64(struct xw_usage);
 
 int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t inodes, int64_t bytes)
 {
@@ -43,16 +25,16 @@ int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t ino
 	};
 
 	for (int t = 0; t < XW_QUOTA_TYPES; t++) {
+		const uint64_t key = (uint64_t)id[t] + 1;
 		struct xw_usage *s;
 
 		if (!(u->quota_types & 1u << t))
 			continue;
 		if (xw_table_room(&u->usage[t], &by_owner, NULL))
 			return xw_fail_nomem(u->diag, "quota usage");
-		s = xw_table_slot(&u->usage[t], &by_owner, NULL, xw_table_number(id[t]), &id[t]);
-		u->usage[t].n += !s->used;
-		s->used = true;
-		s->id = id[t];
+		s = xw_table_slot(&u->usage[t], &by_owner, NULL, xw_table_number(key), &key);
+		u->usage[t].n += !s->key;
+		s->key = key;
 		s->inodes += inodes;
 		s->space += bytes;
 	}
@@ -61,5 +43,7 @@ int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t ino
 
 struct xw_usage *xw_usage_get(const struct xw_table *usage, uint32_t id)
 {
-	return xw_table_get(usage, &by_owner, NULL, xw_table_number(id), &id);
+	const uint64_t key = (uint64_t)id + 1;
+
+	return xw_table_get(usage, &by_owner, NULL, xw_table_number(key), &key);
 }
