@@ -187,7 +187,7 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 	const struct xw_block_source src = xw_change_source(c);
 	const uint64_t now = (uint64_t)XW_MAX(opts->now, 0);
 	uint8_t super[XW_SUPER_SIZE];
-	bool started = false;
+	bool started;
 	int rc;
 
 	rc = xw_commit_look(c, XW_COMMIT_NOTHING);
@@ -206,11 +206,10 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 		rc = xw_commit_look(c, XW_COMMIT_NOTHING);
 	if (c->foreign)
 		return rc;
-	if (!rc) {
-		started = true;
+	started = !rc;
+	if (!rc)
 		rc = xw_log_set_start(log, at, sequence);
-	}
-	if (!rc && started)
+	if (!rc)
 		rc = xw_dev_flush(c->base);
 	*undecided = !rc || !roll_back(c, log, &was, started);
 	return rc;

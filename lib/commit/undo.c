@@ -21,6 +21,7 @@
 #include "base/auto.h"
 #include "base/crc.h"
 #include "base/endian.h"
+#include "base/search.h"
 #include "base/types.h"
 #include "base/vec.h"
 #include "commit/commit_internal.h"
@@ -28,8 +29,6 @@
 #include "commit/undo_file.h"
 #include "dev/newfile.h"
 
-#define UNIT_MIN 1024u
-#define UNIT_MAX (1u << 20)
 #define CHUNK ((size_t)1 << 20)
 
 struct undo {
@@ -48,11 +47,6 @@ static int not_ours(const struct undo *u, const char *name, const char *why)
 		       name, why);
 }
 
-static bool is_unit(uint32_t size)
-{
-	return size >= UNIT_MIN && size <= UNIT_MAX && !(size & (size - 1));
-}
-
 static int read_header(struct undo *u, struct xw_dev *old)
 {
 	struct xw_disk_undo d;
@@ -67,15 +61,8 @@ static int read_header(struct undo *u, struct xw_dev *old)
 	if (memcmp(d.magic, XW_UNDO_MAGIC, XW_UNDO_MAGIC_LEN) ||
 	    get32(d.csum) != xw_crc32c(~0u, &d, offsetof(struct xw_disk_undo, csum)))
 		return not_ours(u, old->name, "not an undo file");
-	u->f.unit = get32(d.block_size);
-	u->f.fs_unit = get32(d.fs_block_size);
-	u->f.super_at = get64(d.super_at);
-	u->f.keys_at = get64(d.keys_at);
-	u->f.n_keys = get64(d.keys);
-	if (get32(d.state) != XW_UNDO_FINISHED || get32(d.compat) & ~XW_UNDO_COMPAT_OFFSET ||
-	    get32(d.incompat) || get32(d.ro_compat) || !is_unit(u->f.unit) ||
-	    !is_unit(u->f.fs_unit) || u->f.fs_unit > u->f.unit ||
-	    u->f.super_at >= old->size / u->f.unit || u->f.keys_at > old->size / u->f.unit ||
+	if (get32(d.state) != XW_UNDO_FINISHED || !xw_undo_file_is_known(&d) ||
+	    !xw_undo_file_decode(&u->f, &d, old->size) || u->f.fs_unit > u->f.unit ||
 	    u->f.n_keys > old->size / u->f.unit)
 		return not_ours(u, old->name, "an unfinished undo file, or of an unknown version");
 	rc = xw_dev_pread(old, super, sizeof(super), u->f.super_at * u->f.unit);
@@ -102,8 +89,7 @@ static int read_keys(struct undo *u, struct xw_dev *old, uint64_t left)
 		return rc;
 	u->f.in_block = (unsigned)XW_MIN(left, xw_undo_file_keys_max(&u->f));
 	u->f.block = u->f.end++;
-	if (get32(u->f.keys->magic) != XW_UNDO_KEYS_MAGIC ||
-	    get32(u->f.keys->csum) != xw_undo_file_keys_csum(&u->f, u->f.keys))
+	if (!xw_undo_file_keys_valid(&u->f))
 		return not_ours(u, old->name, "a damaged undo file");
 	for (unsigned i = 0; i < u->f.in_block; i++) {
 		const uint64_t blk = get64(u->f.keys->key[i].blk);
@@ -118,13 +104,6 @@ static int read_keys(struct undo *u, struct xw_dev *old, uint64_t left)
 			return xw_fail_nomem(u->diag, "an undo file");
 	}
 	return 0;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct xw_run *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
 }
 
 static int copy(struct undo *u, struct xw_dev *old)
@@ -157,7 +136,7 @@ static int go_on_with(struct undo *u, struct xw_dev *old)
 	if (!u->f.n_keys) /* the block of keys exists and is empty */
 		u->f.end = u->f.keys_at + 1;
 	if (u->have.n)
-		qsort(u->have.v, u->have.n, sizeof(*u->have.v), by_start);
+		qsort(u->have.v, u->have.n, sizeof(*u->have.v), xw_by_u64);
 	return copy(u, old);
 }
 
@@ -174,17 +153,10 @@ static int put_run(struct undo *u, uint64_t at, size_t n, uint8_t *buf)
 
 static bool has(const struct undo *u, uint64_t at)
 {
-	size_t lo = 0, hi = u->have.n;
+	const struct xw_run *v = u->have.v;
+	const size_t after = XW_LOWER_BOUND(i, u->have.n, v[i].start > at);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (u->have.v[mid].start <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && at - u->have.v[lo - 1].start < u->have.v[lo - 1].len;
+	return after && at - v[after - 1].start < v[after - 1].len;
 }
 
 /* Add every unit that the change modifies and that is not in the file yet. */

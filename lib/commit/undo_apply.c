@@ -12,8 +12,6 @@
 #include "base/vec.h"
 #include "commit/undo_file.h"
 
-#define UNIT_MIN 1024u
-#define UNIT_MAX (1u << 20)
 #define CHUNK ((size_t)1 << 20)
 
 struct piece {
@@ -36,11 +34,6 @@ static int refuse(const struct xw_undo *u, const char *why)
 	return xw_fail(u->diag, XW_ERR_INPUT, "%s: %s", u->dev->name, why);
 }
 
-static bool is_unit(uint32_t size)
-{
-	return size >= UNIT_MIN && size <= UNIT_MAX && !(size & (size - 1));
-}
-
 static int read_header(struct xw_undo *u)
 {
 	struct xw_undo_file *f = &u->f;
@@ -56,15 +49,9 @@ static int read_header(struct xw_undo *u)
 		return refuse(u, "not an undo file");
 	if (get32(d.csum) != xw_crc32c(~0u, &d, offsetof(struct xw_disk_undo, csum)))
 		return refuse(u, "the checksum of its header is wrong");
-	f->unit = get32(d.block_size);
-	f->fs_unit = get32(d.fs_block_size);
-	f->super_at = get64(d.super_at);
-	f->keys_at = get64(d.keys_at);
-	f->n_keys = get64(d.keys);
-	if (get32(d.compat) & ~XW_UNDO_COMPAT_OFFSET || get32(d.incompat) || get32(d.ro_compat))
+	if (!xw_undo_file_is_known(&d))
 		return refuse(u, "an undo file of an unknown version");
-	if (!is_unit(f->unit) || !is_unit(f->fs_unit) || f->super_at >= u->dev->size / f->unit ||
-	    f->keys_at > u->dev->size / f->unit || f->n_keys > u->dev->size / UNIT_MIN)
+	if (!xw_undo_file_decode(f, &d, u->dev->size))
 		return refuse(u, "its header is not valid");
 	u->info.finished = get32(d.state) == XW_UNDO_FINISHED;
 	u->info.offset = get32(d.compat) & XW_UNDO_COMPAT_OFFSET ? get64(d.fs_offset) : 0;
@@ -142,8 +129,7 @@ static int read_keys(struct xw_undo *u, uint64_t left)
 	rc = xw_dev_pread(u->dev, f->keys, f->unit, f->end * f->unit);
 	if (rc)
 		return rc;
-	if (get32(f->keys->magic) != XW_UNDO_KEYS_MAGIC ||
-	    get32(f->keys->csum) != xw_undo_file_keys_csum(f, f->keys))
+	if (!xw_undo_file_keys_valid(f))
 		return refuse(u, "a block of keys has a wrong checksum");
 	f->end++;
 	f->in_block = (unsigned)XW_MIN(left, xw_undo_file_keys_max(f));

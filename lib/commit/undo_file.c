@@ -9,7 +9,31 @@
 
 #include "base/crc.h"
 
+#define UNIT_MIN 1024u
+#define UNIT_MAX (1u << 20)
 #define SUPER_MAGIC_AT 0x38
+
+bool xw_undo_file_is_known(const struct xw_disk_undo *d)
+{
+	return !(get32(d->compat) & ~XW_UNDO_COMPAT_OFFSET) && !get32(d->incompat) &&
+	       !get32(d->ro_compat);
+}
+
+static bool is_unit(uint32_t size)
+{
+	return size >= UNIT_MIN && size <= UNIT_MAX && !(size & (size - 1));
+}
+
+bool xw_undo_file_decode(struct xw_undo_file *f, const struct xw_disk_undo *d, uint64_t size)
+{
+	f->unit = get32(d->block_size);
+	f->fs_unit = get32(d->fs_block_size);
+	f->super_at = get64(d->super_at);
+	f->keys_at = get64(d->keys_at);
+	f->n_keys = get64(d->keys);
+	return is_unit(f->unit) && is_unit(f->fs_unit) && f->super_at < size / f->unit &&
+	       f->keys_at <= size / f->unit && f->n_keys <= size / UNIT_MIN;
+}
 
 uint32_t xw_undo_file_keys_csum(const struct xw_undo_file *f, const struct xw_disk_keys *k)
 {
@@ -18,6 +42,12 @@ uint32_t xw_undo_file_keys_csum(const struct xw_undo_file *f, const struct xw_di
 
 	crc = xw_crc32c(crc, none, sizeof(none));
 	return xw_crc32c(crc, &k->reserved, f->unit - offsetof(struct xw_disk_keys, reserved));
+}
+
+bool xw_undo_file_keys_valid(const struct xw_undo_file *f)
+{
+	return get32(f->keys->magic) == XW_UNDO_KEYS_MAGIC &&
+	       get32(f->keys->csum) == xw_undo_file_keys_csum(f, f->keys);
 }
 
 void xw_undo_file_invert(uint8_t super[XW_SUPER_SIZE])

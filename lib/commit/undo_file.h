@@ -76,6 +76,12 @@ static inline unsigned xw_undo_file_keys_max(const struct xw_undo_file *f)
 	return f->unit / (unsigned)sizeof(struct xw_disk_key) - 1;
 }
 uint32_t xw_undo_file_keys_csum(const struct xw_undo_file *f, const struct xw_disk_keys *k);
+/* Has the header only known features? */
+bool xw_undo_file_is_known(const struct xw_disk_undo *d);
+/* Set units and positions from the header of a file of `size` bytes; false: impossible values. */
+bool xw_undo_file_decode(struct xw_undo_file *f, const struct xw_disk_undo *d, uint64_t size);
+/* Are magic and checksum of the block in f->keys valid? */
+bool xw_undo_file_keys_valid(const struct xw_undo_file *f);
 /*
  * Add the old contents from byte `at` of the image on: n units in memory, of which `size` bytes are
  * valid.

@@ -43,7 +43,7 @@ int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct x
 			 struct xw_log **out)
 {
 	const uint32_t bs = xw_super_block_size(fs);
-	struct xw_log *log = xw_log_new(dev, bs, diag);
+	auto_log struct xw_log *log = xw_log_new(dev, bs, diag);
 	struct xw_super sb;
 	int rc;
 
@@ -56,14 +56,12 @@ int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct x
 		rc = xw_log_add_run(log, 1, sb.blocks_count - 1, 1);
 	if (!rc)
 		rc = xw_log_load(log, sb.blocks_count);
-	if (!rc && log->jsb.nr_users > 1)
-		rc = refuse(log, "several filesystems share this journal, which is unsupported");
-	else if (!rc &&
-		 (!log->jsb.nr_users || memcmp(log->jsb.users, fs->uuid, sizeof(fs->uuid)) != 0))
-		rc = refuse(log, "this journal does not list the filesystem as its user");
 	if (rc)
-		xw_log_close(log);
-	else
-		*out = log;
-	return rc;
+		return rc;
+	if (log->jsb.nr_users > 1)
+		return refuse(log, "several filesystems share this journal, which is unsupported");
+	if (!log->jsb.nr_users || memcmp(log->jsb.users, fs->uuid, sizeof(fs->uuid)) != 0)
+		return refuse(log, "this journal does not list the filesystem as its user");
+	*out = steal(log);
+	return 0;
 }

@@ -8,37 +8,29 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/endian.h"
 #include "journal/log_internal.h"
 #include "read/map.h"
 
 #define BACKUP_INODE_BLOCKS 1
 
-static bool has_uuid(const uint8_t uuid[16])
-{
-	static const uint8_t none[16];
-
-	return memcmp(uuid, none, sizeof(none)) != 0;
-}
-
 static int collect_runs(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 			struct xw_log *log)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
-	int rc = xw_map_begin(img, ino, inode, 0, &it), more = 0;
+	int rc = xw_map_begin(img, ino, inode, 0, &it);
 
-	while (!rc && (more = xw_map_next(&it, &run)) > 0)
-		if (!run.unwritten)
-			rc = xw_log_add_run(log, run.lblk, run.len, run.pblk);
-	xw_map_end(&it);
-	return rc ? rc : more;
+	while (!rc && (rc = xw_map_next(&it, &run)) == 1)
+		rc = run.unwritten ? 0 : xw_log_add_run(log, run.lblk, run.len, run.pblk);
+	return rc;
 }
 
 static int open_inode(struct xw_image *img, xw_ino ino, const struct xw_inode *inode,
 		      struct xw_log **out)
 {
-	struct xw_log *log;
+	auto_log struct xw_log *log = NULL;
 	int rc;
 
 	if ((inode->mode & XW_S_IFMT) != XW_S_IFREG || !inode->links)
@@ -51,10 +43,8 @@ static int open_inode(struct xw_image *img, xw_ino ino, const struct xw_inode *i
 	rc = collect_runs(img, ino, inode, log);
 	if (!rc)
 		rc = xw_log_load(log, inode->size / img->block_size);
-	if (rc)
-		xw_log_close(log);
-	else
-		*out = log;
+	if (!rc)
+		*out = steal(log);
 	return rc;
 }
 
@@ -101,7 +91,7 @@ int xw_log_open_image(struct xw_image *img, struct xw_log **out)
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL))
 		return xw_fail(diag, XW_ERR_NOTFOUND, "%s: the filesystem has no journal",
 			       img->dev->name);
-	if (!ino && (sb->journal_dev || has_uuid(sb->journal_uuid)))
+	if (!ino && (sb->journal_dev || !xw_all_zero(sb->journal_uuid, sizeof(sb->journal_uuid))))
 		return xw_fail(diag, XW_ERR_UNSUPPORTED,
 			       "%s: the journal is external; that is not supported",
 			       img->dev->name);

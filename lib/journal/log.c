@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "journal/log_internal.h"
 
 #define KNOWN_INCOMPAT                                                                             \
@@ -57,20 +58,12 @@ int xw_log_add_run(struct xw_log *log, uint64_t lblk, uint64_t len, xw_blk pblk)
 
 int xw_log_where(const struct xw_log *log, uint64_t lblk, uint64_t *off)
 {
-	size_t lo = 0, hi = log->map.n;
+	const struct xw_log_run *v = log->map.v;
+	const size_t at = XW_LOWER_BOUND(i, log->map.n, v[i].lblk + v[i].len > lblk);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		const struct xw_log_run *r = &log->map.v[mid];
-
-		if (lblk < r->lblk) {
-			hi = mid;
-		} else if (lblk - r->lblk >= r->len) {
-			lo = mid + 1;
-		} else {
-			*off = log->offset + (r->pblk + (lblk - r->lblk)) * log->block_size;
-			return 0;
-		}
+	if (at < log->map.n && v[at].lblk <= lblk) {
+		*off = log->offset + (v[at].pblk + (lblk - v[at].lblk)) * log->block_size;
+		return 0;
 	}
 	return xw_fail(log->diag, XW_ERR_CORRUPT, "%s: journal: block %" PRIu64 " is missing",
 		       log->dev->name, lblk);
@@ -190,7 +183,7 @@ int xw_log_set_start(struct xw_log *log, uint32_t start, uint32_t sequence)
 int xw_log_open_flat(struct xw_dev *dev, uint64_t offset, uint32_t block_size, uint64_t blocks,
 		     struct xw_diag *diag, struct xw_log **out)
 {
-	struct xw_log *log = xw_log_new(dev, block_size, diag);
+	auto_log struct xw_log *log = xw_log_new(dev, block_size, diag);
 	int rc;
 
 	if (!log)
@@ -199,10 +192,8 @@ int xw_log_open_flat(struct xw_dev *dev, uint64_t offset, uint32_t block_size, u
 	rc = xw_log_add_run(log, 0, blocks, 0);
 	if (!rc)
 		rc = xw_log_load(log, blocks);
-	if (rc)
-		xw_log_close(log);
-	else
-		*out = log;
+	if (!rc)
+		*out = steal(log);
 	return rc;
 }
 

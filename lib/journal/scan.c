@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/crc.h"
 #include "base/endian.h"
+#include "base/search.h"
 #include "base/types.h"
 #include "disk/fast.h"
 #include "journal/replay.h"
@@ -58,6 +60,14 @@ struct scan {
 	uint32_t hit_in;
 	uint64_t last_time;
 };
+
+static void free_scan(struct scan *s)
+{
+	xw_vec_free(&s->notes);
+	xw_vec_free(&s->revoked);
+	free(s->blk);
+	free(s->data);
+}
 
 static int damage(struct scan *s, const char *what, uint64_t at)
 {
@@ -347,18 +357,11 @@ static int collect_revoked(struct scan *s)
 
 static bool is_revoked(const struct scan *s, xw_blk blk, uint32_t sequence)
 {
-	size_t lo = 0, hi = s->revoked.n;
+	const struct revoked *v = s->revoked.v;
+	const size_t at = XW_LOWER_BOUND(i, s->revoked.n, v[i].blk >= blk);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (s->revoked.v[mid].blk < blk)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->revoked.n && s->revoked.v[lo].blk == blk &&
-	       sequence - s->log->jsb.sequence <= s->revoked.v[lo].age;
+	return at < s->revoked.n && v[at].blk == blk &&
+	       sequence - s->log->jsb.sequence <= v[at].age;
 }
 
 /* Add a copy of a block, which is at block s->at of the log. */
@@ -415,13 +418,6 @@ static int collect_tags(struct scan *s)
 	return rc;
 }
 
-static int by_block(const void *a, const void *b)
-{
-	const struct xw_replay_block *x = a, *y = b;
-
-	return (x->blk > y->blk) - (x->blk < y->blk);
-}
-
 /* Keep only the latest copy of each block; for this comparison `at` is relative to start. */
 static void keep_latest(struct scan *s)
 {
@@ -433,7 +429,7 @@ static void keep_latest(struct scan *s)
 	for (size_t i = 0; i < r->blocks.n; i++)
 		r->blocks.v[i].at = (r->blocks.v[i].at + blocks - start) % blocks;
 	if (r->blocks.n)
-		qsort(r->blocks.v, r->blocks.n, sizeof(*r->blocks.v), by_block);
+		qsort(r->blocks.v, r->blocks.n, sizeof(*r->blocks.v), xw_by_u64);
 	for (size_t i = 0; i < r->blocks.n; i++) {
 		struct xw_replay_block b = r->blocks.v[i];
 
@@ -448,8 +444,8 @@ static void keep_latest(struct scan *s)
 
 int xw_replay_plan(struct xw_log *log, unsigned flags, uint64_t limit, struct xw_replay *r)
 {
-	struct scan s = {.log = log, .r = r, .limit = limit};
-	int rc = 0;
+	auto_end(free_scan) struct scan s = {.log = log, .r = r, .limit = limit};
+	int rc;
 
 	memset(r, 0, sizeof(*r));
 	r->end_sequence = log->jsb.sequence;
@@ -460,34 +456,23 @@ int xw_replay_plan(struct xw_log *log, unsigned flags, uint64_t limit, struct xw
 	s.blk = malloc(log->block_size);
 	s.data = malloc(log->block_size);
 	if (!s.blk || !s.data)
-		rc = xw_fail_nomem(log->diag, "a journal");
-	if (!rc)
-		rc = flags & XW_REPLAY_BEYOND ? walk_beyond(&s) : walk(&s);
+		return xw_fail_nomem(log->diag, "a journal");
+	rc = flags & XW_REPLAY_BEYOND ? walk_beyond(&s) : walk(&s);
 	if (!rc)
 		rc = collect_revoked(&s);
 	if (!rc)
 		rc = collect_tags(&s);
-	if (!rc)
-		keep_latest(&s);
-	if (!rc && !r->damaged) /* fast commits apply on top of the transactions before them */
-		rc = collect_fast(&s);
-	xw_vec_free(&s.notes);
-	xw_vec_free(&s.revoked);
-	free(s.blk);
-	free(s.data);
-	return rc;
+	if (rc)
+		return rc;
+	keep_latest(&s);
+	/* fast commits apply on top of the transactions before them */
+	return r->damaged ? 0 : collect_fast(&s);
 }
 
 bool xw_replay_find(const struct xw_replay *r, xw_blk blk, size_t *i)
 {
-	const struct xw_replay_block key = {.blk = blk};
-	const struct xw_replay_block *b = NULL;
-
-	if (r->blocks.n)
-		b = bsearch(&key, r->blocks.v, r->blocks.n, sizeof(key), by_block);
-	if (b)
-		*i = (size_t)(b - r->blocks.v);
-	return b != NULL;
+	*i = XW_LOWER_BOUND(k, r->blocks.n, r->blocks.v[k].blk >= blk);
+	return *i < r->blocks.n && r->blocks.v[*i].blk == blk;
 }
 
 void xw_replay_free(struct xw_replay *r)

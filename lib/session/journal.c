@@ -298,7 +298,7 @@ int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag)
 
 	if (!rc)
 		rc = xw_log_open_image(img, &log);
-	if (log->jsb.start || log->jsb.err) {
+	if (!rc && (log->jsb.start || log->jsb.err)) {
 		log->jsb.err = 0;
 		rc = xw_log_set_start(log, 0, log->jsb.sequence + 1);
 	}

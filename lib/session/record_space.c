@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "base/types.h"
 #include "commit/super.h"
 #include "read/bitmaps.h"
@@ -40,13 +41,6 @@ static bool is_enough(const struct search *s)
 	return s->found >= needed(s);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct xw_run *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 static int sort_written(struct search *s)
 {
 	const size_t n = s->room->n_written;
@@ -56,7 +50,7 @@ static int sort_written(struct search *s)
 		return XW_ERR_NOMEM;
 	for (size_t i = 0; i < n; i++)
 		s->written[i] = s->room->written[i];
-	qsort(s->written, n, sizeof(*s->written), by_start);
+	qsort(s->written, n, sizeof(*s->written), xw_by_u64);
 	for (size_t i = 0; i < n; i++) { /* merge overlapping runs */
 		struct xw_run *last = s->n_written ? &s->written[s->n_written - 1] : NULL;
 		const struct xw_run r = s->written[i];
@@ -71,20 +65,10 @@ static int sort_written(struct search *s)
 
 static bool was_written(const struct search *s, uint64_t at)
 {
-	size_t from = 0, to = s->n_written;
+	const struct xw_run *v = s->written;
+	const size_t i = XW_LOWER_BOUND(k, s->n_written, v[k].start + v[k].len > at);
 
-	while (from < to) {
-		const size_t mid = from + (to - from) / 2;
-		const struct xw_run *r = &s->written[mid];
-
-		if (at < r->start)
-			to = mid;
-		else if (at >= r->start + r->len)
-			from = mid + 1;
-		else
-			return true;
-	}
-	return false;
+	return i < s->n_written && v[i].start <= at;
 }
 
 /* Does the change itself write to the block? Then the record may not use it. */
@@ -206,13 +190,6 @@ static int search_groups(struct search *s, bool roomy)
 	return rc;
 }
 
-static int search(struct search *s)
-{
-	int rc = s->room->alone ? 0 : search_groups(s, true);
-
-	return rc || is_enough(s) ? rc : search_groups(s, false);
-}
-
 /* ---- locations of metadata ---- */
 
 static bool same_geometry(const struct xw_super *a, const struct xw_super *b)
@@ -272,6 +249,20 @@ static int find_metadata(struct search *s)
 	return rc;
 }
 
+/* First search groups with much free space, then the others. */
+static int search(struct search *s)
+{
+	int rc;
+
+	s->bits = malloc(s->img->block_size);
+	rc = s->bits ? sort_written(s) : XW_ERR_NOMEM;
+	if (!rc)
+		rc = find_metadata(s);
+	if (!rc && !s->room->alone)
+		rc = search_groups(s, true);
+	return rc || is_enough(s) ? rc : search_groups(s, false);
+}
+
 /* An xw_inside_room_fn; arg is a struct xw_record_space. */
 static int find_space(void *arg, uint32_t block_size, uint64_t bytes, struct xw_runs *out)
 {
@@ -285,14 +276,10 @@ static int find_space(void *arg, uint32_t block_size, uint64_t bytes, struct xw_
 		return XW_ERR_NOSPC;
 	room->overlay->diag = NULL;
 	rc = xw_image_open(room->overlay, room->alone ? XW_IMAGE_LENIENT : 0, &diag, &s.img);
-	if (!rc && s.img->block_size == block_size) {
-		s.bits = malloc(s.img->block_size);
-		rc = s.bits ? sort_written(&s) : XW_ERR_NOMEM;
-		rc = rc ? rc : find_metadata(&s);
-		rc = rc ? rc : search(&s);
-	}
+	if (!rc)
+		rc = s.img->block_size == block_size ? search(&s) : XW_ERR_NOSPC;
 	if (rc != XW_ERR_NOMEM)
-		rc = !rc && s.img->block_size == block_size && is_enough(&s) ? 0 : XW_ERR_NOSPC;
+		rc = !rc && is_enough(&s) ? 0 : XW_ERR_NOSPC;
 	free(s.written);
 	xw_vec_free(&s.in_group);
 	free(s.bits);
