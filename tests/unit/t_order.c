@@ -8,6 +8,7 @@
 
 #include "base/types.h"
 #include "export/order.h"
+#include "export/paths.h"
 #include "unit.h"
 
 #define ITEMS 400u
@@ -111,6 +112,30 @@ START_TEST(siblings)
 }
 END_TEST
 
+START_TEST(below)
+{
+	static const struct {
+		const char *name, *path, *dir;
+		bool want;
+	} rows[] = {
+		{"the top", "a/b", "", true},
+		{"the top itself", "", "", true},
+		{"an entry", "a/b", "a", true},
+		{"deeper", "a/b/c", "a", true},
+		{"the directory itself", "a", "a", true},
+		{"a longer name", "ab", "a", false},
+		{"another directory", "b/a", "a", false},
+		{"a parent", "a", "a/b", false},
+		{"the top in a directory", "", "a", false},
+	};
+
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(rows); i++)
+		ck_assert_msg(xw_path_is_below(rows[i].path, strlen(rows[i].path), rows[i].dir,
+					       strlen(rows[i].dir)) == rows[i].want,
+			      "%s", rows[i].name);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("order");
@@ -119,6 +144,7 @@ int main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, windows, 0, 120);
 	tcase_add_test(tc, siblings);
+	tcase_add_test(tc, below);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }
