@@ -516,27 +516,18 @@ static const struct xw_redo_store_ops inside_ops = {
 	.close = inside_close,
 };
 
-static struct inside *new_store(struct xw_dev *base, struct xw_diag *diag)
+int xw_inside_new(struct xw_dev *base, uint32_t block_size, xw_inside_room_fn *room, void *arg,
+		  struct xw_diag *diag, struct xw_redo_store **out)
 {
 	struct inside *in = calloc(1, sizeof(*in));
 
 	if (!in)
-		return NULL;
+		return xw_fail_nomem(diag, "a redo record");
 	in->store.ops = &inside_ops;
 	in->store.name = base->name;
 	in->store.size = base->size;
 	in->diag = diag;
 	in->base = base;
-	return in;
-}
-
-int xw_inside_new(struct xw_dev *base, uint32_t block_size, xw_inside_room_fn *room, void *arg,
-		  struct xw_diag *diag, struct xw_redo_store **out)
-{
-	struct inside *in = new_store(base, diag);
-
-	if (!in)
-		return xw_fail_nomem(diag, "a redo record");
 	in->block_size = block_size;
 	in->room = room;
 	in->arg = arg;
@@ -547,11 +538,9 @@ int xw_inside_new(struct xw_dev *base, uint32_t block_size, xw_inside_room_fn *r
 int xw_inside_at(struct xw_dev *base, uint64_t number, struct xw_diag *diag,
 		 struct xw_redo_store **out)
 {
-	struct inside *in = new_store(base, diag);
+	const int rc = xw_inside_new(base, 0, NULL, NULL, diag, out);
 
-	if (!in)
-		return xw_fail_nomem(diag, "a redo record");
-	in->store.number = number;
-	*out = &in->store;
-	return 0;
+	if (!rc)
+		(*out)->number = number; /* open() reads the block size */
+	return rc;
 }

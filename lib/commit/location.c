@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "commit/location.h"
 
 /* Linux 5.15 and later: a unique number of each disk, and of each backing file of a loop device. */
@@ -111,9 +112,7 @@ void xw_redo_location_of(const char *path, uint64_t offset, struct xw_redo_locat
 
 static bool is_known(const struct xw_redo_location *p)
 {
-	static const uint8_t unknown[16];
-
-	return memcmp(p->boot, unknown, sizeof(unknown)) != 0;
+	return !xw_all_zero(p->boot, sizeof(p->boot));
 }
 
 static bool is_of_boot(const struct xw_redo_location *a, const struct xw_redo_location *b)

@@ -157,13 +157,14 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 		.nr_users = 1,
 	};
 	struct xw_change with_new = *c; /* a copy with a superblock page of its own */
+	auto_free uint8_t *page = malloc(c->block_size);
 	struct xw_block_source src;
-	struct xw_log *log = NULL;
+	auto_log struct xw_log *log = NULL;
 	int rc;
 
-	with_new.super_page = malloc(c->block_size);
-	if (!with_new.super_page)
+	if (!page)
 		return xw_fail_nomem(c->diag, "a redo file");
+	with_new.super_page = page;
 	memcpy(with_new.super_page, c->super_page, c->block_size);
 	xw_change_set_super(&with_new, c->new_super);
 	src = xw_change_source(&with_new);
@@ -173,27 +174,7 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 		rc = xw_log_create_flat(dev, get64(d->log_offset), &jsb, c->diag, &log);
 	if (!rc)
 		rc = xw_txn_write(log, 1, SEQUENCE, &src, (uint64_t)XW_MAX(now, 0), 0);
-	xw_log_close(log);
-	free(with_new.super_page);
 	return rc;
-}
-
-static void put_place(struct disk_redo *d, const struct xw_redo_location *p)
-{
-	memcpy(d->boot, p->boot, sizeof(d->boot));
-	d->device = put64(p->device);
-	d->number = put64(p->number);
-	d->born = put64(p->born);
-	d->offset = put64(p->offset);
-}
-
-static void get_place(const struct disk_redo *d, struct xw_redo_location *p)
-{
-	memcpy(p->boot, d->boot, sizeof(p->boot));
-	p->device = get64(d->device);
-	p->number = get64(d->number);
-	p->born = get64(d->born);
-	p->offset = get64(d->offset);
 }
 
 uint64_t xw_redo_bytes(const struct xw_change *c)
@@ -230,7 +211,11 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	d.blocks = put64(c->n);
 	d.log_offset = put64(log_offset(c->n, c->block_size));
 	d.log_blocks = put64(log_blocks);
-	put_place(&d, place);
+	memcpy(d.boot, place->boot, sizeof(d.boot));
+	d.device = put64(place->device);
+	d.number = put64(place->number);
+	d.born = put64(place->born);
+	d.offset = put64(place->offset);
 	memcpy(d.old_super, c->old_super, XW_SUPER_SIZE);
 	memcpy(d.pending_super, pending, XW_SUPER_SIZE);
 	memcpy(d.new_super, c->new_super, XW_SUPER_SIZE);
@@ -266,7 +251,11 @@ static int decode_header(struct xw_redo *r, const struct disk_redo *d)
 	r->log_offset = get64(d->log_offset);
 	r->log_blocks = get64(d->log_blocks);
 	r->hashes_csum = get32(d->hashes_csum);
-	get_place(d, &r->place);
+	memcpy(r->place.boot, d->boot, sizeof(d->boot));
+	r->place.device = get64(d->device);
+	r->place.number = get64(d->number);
+	r->place.born = get64(d->born);
+	r->place.offset = get64(d->offset);
 	memcpy(r->old_super, d->old_super, XW_SUPER_SIZE);
 	memcpy(r->pending_super, d->pending_super, XW_SUPER_SIZE);
 	memcpy(r->new_super, d->new_super, XW_SUPER_SIZE);

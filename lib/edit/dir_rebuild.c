@@ -62,6 +62,16 @@ static int free_node(void *arg, xw_blk blk, unsigned level)
 	return xw_update_free_one(r->u, blk);
 }
 
+static int free_nodes(struct rebuild *r, uint64_t held)
+{
+	struct xw_update *u = r->u;
+	int rc = xw_update_itree_nodes(u, r->ino, &r->in, free_node, r);
+
+	if (!rc)
+		rc = xw_inode_set_blocks(&r->in, &u->img->sb, held - r->nodes);
+	return rc ? rc : xw_update_charge(u, &r->in, 0, -(int64_t)(r->nodes * u->img->block_size));
+}
+
 static int drop_itree(struct rebuild *r)
 {
 	struct xw_update *u = r->u;
@@ -70,16 +80,10 @@ static int drop_itree(struct rebuild *r)
 
 	if (!(r->in.flags & XW_FL_ITREE))
 		return 0;
-	rc = xw_update_itree_nodes(u, r->ino, &r->in, count_node, r);
 	held = xw_update_bytes(u, &r->in) / u->img->block_size;
-	if (!rc && held >= r->nodes) {
-		rc = xw_update_itree_nodes(u, r->ino, &r->in, free_node, r);
-		if (!rc)
-			rc = xw_inode_set_blocks(&r->in, &u->img->sb, held - r->nodes);
-		if (!rc)
-			rc = xw_update_charge(u, &r->in, 0,
-					      -(int64_t)(r->nodes * u->img->block_size));
-	}
+	rc = xw_update_itree_nodes(u, r->ino, &r->in, count_node, r);
+	if (!rc && held >= r->nodes)
+		rc = free_nodes(r, held);
 	if (rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM) {
 		xw_diag_clear(u->diag);
 		rc = 0;
@@ -168,18 +172,9 @@ static int free_clusters(struct rebuild *r)
 	return rc;
 }
 
-static uint64_t count_blocks(const struct xw_update_map *m)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < m->e.n; i++)
-		n += m->e.v[i].len;
-	return n;
-}
-
 static int place(struct rebuild *r, uint32_t want, bool *same)
 {
-	uint64_t have;
+	uint64_t have = 0;
 	int rc;
 
 	if (r->u->place.enc.cluster_bits) {
@@ -188,7 +183,8 @@ static int place(struct rebuild *r, uint32_t want, bool *same)
 		return rc ? rc : add_blocks(r, 0, want);
 	}
 	rc = close_holes(r, want, same);
-	have = count_blocks(&r->m);
+	for (size_t i = 0; i < r->m.e.n; i++)
+		have += r->m.e.v[i].len;
 	if (rc || have >= want)
 		return rc;
 	*same = false;
@@ -199,15 +195,9 @@ static int put_block(void *arg, uint32_t lblk, const void *block)
 {
 	const struct rebuild *r = arg;
 	const uint32_t bs = r->u->img->block_size;
+	const xw_blk blk = xw_update_map_at(&r->m, lblk);
 
-	for (size_t i = 0; i < r->m.e.n; i++) {
-		const struct xw_extent *e = &r->m.e.v[i];
-
-		if (lblk >= e->lblk && lblk - e->lblk < e->len)
-			return xw_dev_pwrite(r->u->img->dev, block, bs,
-					     (e->pblk + lblk - e->lblk) * bs);
-	}
-	return XW_ERR_INTERNAL;
+	return blk ? xw_dev_pwrite(r->u->img->dev, block, bs, blk * bs) : XW_ERR_INTERNAL;
 }
 
 /* ---- the directory ---- */

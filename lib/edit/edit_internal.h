@@ -14,8 +14,6 @@
 int xw_update_alloc_contents(struct xw_update *u, const struct xw_alloc_req *req,
 			     struct xw_run **runs, size_t *n);
 int xw_update_contents_done(struct xw_update *u);
-/* names.c: report a failure of a directory: IMAGE: directory inode N: why. Returns code. */
-int xw_update_fail_dir(struct xw_update *u, xw_ino ino, int code, const char *why);
 /* remove.c: sort a list of inode numbers. */
 void xw_update_sort_inos(struct xw_update_inos *list);
 /*

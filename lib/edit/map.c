@@ -241,14 +241,6 @@ static int put_one(struct xw_update *u, struct xw_update_map *m, xw_lblk lblk, x
 	return rc;
 }
 
-static xw_blk where(const struct xw_update_map *m, xw_lblk lblk)
-{
-	for (size_t i = 0; i < m->e.n; i++)
-		if (lblk >= m->e.v[i].lblk && lblk - m->e.v[i].lblk < m->e.v[i].len)
-			return m->e.v[i].pblk + (lblk - m->e.v[i].lblk);
-	return 0;
-}
-
 static int set_block(struct xw_update *u, xw_ino ino, struct edit *e, xw_lblk lblk, xw_blk *pblk)
 {
 	const uint64_t count = e->in.blocks;
@@ -258,7 +250,7 @@ static int set_block(struct xw_update *u, xw_ino ino, struct edit *e, xw_lblk lb
 
 	if (given && *pblk >= u->img->sb.blocks_count)
 		return xw_update_fail(u, ino, XW_ERR_INPUT, "no such block");
-	if (!given && (*pblk = where(&e->m, lblk)) != 0)
+	if (!given && (*pblk = xw_update_map_at(&e->m, lblk)) != 0)
 		return 0;
 	if (!given)
 		*pblk = xw_update_map_partner(u, &e->m, lblk);

@@ -15,12 +15,6 @@
 #include "edit/dir.h"
 #include "edit/edit_internal.h"
 
-int xw_update_fail_dir(struct xw_update *u, xw_ino ino, int code, const char *why)
-{
-	return xw_fail(u->diag, code, "%s: directory inode %" PRIu32 ": %s", u->img->dev->name, ino,
-		       why);
-}
-
 static int fail_name(struct xw_update *u, int code, const char *name, size_t len, const char *why)
 {
 	return xw_fail(u->diag, code, "%s: '%.*s': %s", u->img->dev->name, (int)len, name, why);

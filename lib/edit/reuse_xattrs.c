@@ -36,6 +36,12 @@ struct adopt {
 	struct xw_update_blks found;
 };
 
+static void free_adopt(struct adopt *a)
+{
+	xw_vec_free(&a->wanted);
+	xw_vec_free(&a->found.a);
+}
+
 static int by_key(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
@@ -118,23 +124,21 @@ int xw_update_reuse_xattrs(struct xw_update *u)
 {
 	auto_free uint8_t *image = malloc(u->img->block_size);
 	auto_free uint8_t *own = malloc(u->img->block_size);
-	struct adopt a = {.u = u, .image = image, .own = own};
+	auto_end(free_adopt) struct adopt a = {.u = u, .image = image, .own = own};
+	uint64_t more, reads;
 	int rc;
 
 	if (u->lax || !u->place.share)
 		return 0;
 	rc = image && own ? list_wanted(&a) : xw_fail_nomem(u->diag, "blocks of attributes");
-	if (!rc && a.wanted.n) {
-		const uint64_t more = a.left = a.wanted.n;
-		uint64_t reads = XW_UPDATE_XATTR_READS + more * XW_UPDATE_XATTR_READS_MORE;
-
-		rc = xw_update_list_xattrs(
-			u, XW_UPDATE_XATTR_INODES + more * XW_UPDATE_XATTR_INODES_MORE, &a.found);
-		for (; a.found.next < a.found.a.n && a.left && reads && !rc; reads--)
-			rc = consider(&a);
-		xw_image_forget(u->img);
-	}
-	xw_vec_free(&a.wanted);
-	xw_vec_free(&a.found.a);
+	if (rc || !a.wanted.n)
+		return rc;
+	more = a.left = a.wanted.n;
+	reads = XW_UPDATE_XATTR_READS + more * XW_UPDATE_XATTR_READS_MORE;
+	rc = xw_update_list_xattrs(u, XW_UPDATE_XATTR_INODES + more * XW_UPDATE_XATTR_INODES_MORE,
+				   &a.found);
+	for (; a.found.next < a.found.a.n && a.left && reads && !rc; reads--)
+		rc = consider(&a);
+	xw_image_forget(u->img);
 	return rc;
 }

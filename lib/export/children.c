@@ -204,12 +204,6 @@ static int list_itree(struct xw_children *c, const struct xw_inode *inode, const
 	return rc;
 }
 
-static bool is_same(const struct xw_children *c, const struct xw_child *x, const struct xw_child *y)
-{
-	return x->ino == y->ino && x->name_len == y->name_len &&
-	       !memcmp(c->names.v + x->name_off, c->names.v + y->name_off, x->name_len);
-}
-
 /*
  * The list has the readable entries of the directory's blocks: add the entries that only the itree
  * has.
@@ -227,8 +221,11 @@ static int add_itree(struct xw_children *c)
 	if (c->v.n)
 		qsort_r(c->v.v, c->v.n, sizeof(*c->v.v), by_name, c->names.v);
 	for (size_t i = 0; i < c->v.n; i++) {
-		if (!n || !is_same(c, &c->v.v[n - 1], &c->v.v[i]))
-			c->v.v[n++] = c->v.v[i];
+		const struct xw_child *x = &c->v.v[n ? n - 1 : 0], y = c->v.v[i];
+
+		if (!n || x->ino != y.ino || x->name_len != y.name_len ||
+		    memcmp(c->names.v + x->name_off, c->names.v + y.name_off, y.name_len))
+			c->v.v[n++] = y;
 	}
 	c->v.n = n;
 	return 0;

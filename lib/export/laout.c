@@ -39,13 +39,6 @@ struct foreign {
 	bool has[LOSSES]; /* properties of the current item */
 };
 
-static void lose(struct foreign *f, const struct xw_export_item *item, enum loss what)
-{
-	if (!f->lost[what]++)
-		xw_log(f->x.img->diag, XW_LOG_WARN, "%s: %s does not keep %s",
-		       *item->path ? item->path : "/", f->format->name, loss_names[what]);
-}
-
 static void log_losses(const struct foreign *f)
 {
 	for (unsigned i = 0; i < LOSSES; i++) {
@@ -208,11 +201,13 @@ static int put_entry(struct foreign *f, const struct xw_export_item *item)
 	set_entry(f, item, size);
 	f->has[LOST_HOLES] = contents && p.sparse;
 	rc = put_header(f, item);
-	for (unsigned i = 0; i < LOSSES && !rc; i++) {
-		if (f->has[i] && !item->hardlink)
-			lose(f, item, (enum loss)i);
-	}
-	return !rc && contents ? put_contents(f, item, &p) : rc;
+	if (rc)
+		return rc;
+	for (unsigned i = 0; i < LOSSES; i++)
+		if (f->has[i] && !item->hardlink && !f->lost[i]++)
+			xw_log(f->x.img->diag, XW_LOG_WARN, "%s: %s does not keep %s",
+			       *item->path ? item->path : "/", f->format->name, loss_names[i]);
+	return contents ? put_contents(f, item, &p) : 0;
 }
 
 static int foreign_put(void *to, const struct xw_export_item *item)

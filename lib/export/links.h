@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first exported name of each file with several names: further names become hard links to it. */
+/* The first exported name of each file with several names, the target of its hard links. */
 #ifndef XW_EXPORT_LINKS_H
 #define XW_EXPORT_LINKS_H
 

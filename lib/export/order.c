@@ -36,13 +36,6 @@ static size_t directory_len(const struct xw_order_item *e)
 	return n;
 }
 
-static bool same_directory(const struct xw_order_item *a, const struct xw_order_item *b)
-{
-	const size_t n = directory_len(a);
-
-	return n == directory_len(b) && !memcmp(a->path, b->path, n);
-}
-
 /* Set the parents of all nodes; `up` is a stack for n indexes. */
 static void set_parents(const struct xw_order_item *v, size_t n, struct node *nodes, uint32_t *up)
 {
@@ -59,7 +52,10 @@ static void set_parents(const struct xw_order_item *v, size_t n, struct node *no
 		if (depth) {
 			nodes[i].parent = (uint32_t)n + 1 + up[depth - 1];
 		} else {
-			group += last && !same_directory(last, &v[i]);
+			const size_t len = directory_len(&v[i]);
+
+			group += last &&
+				 (len != directory_len(last) || memcmp(last->path, v[i].path, len));
 			nodes[i].parent = group;
 			last = &v[i];
 		}

@@ -12,8 +12,6 @@
 #include "base/auto.h"
 #include "xattr/acl.h"
 
-static const char prefix[] = "SCHILY.xattr.";
-
 /*
  * The text of an ACL, which every reader of ACLs in archives supports. The Linux xattr value is
  * stored, too: it keeps entries that the text cannot express (several entries with the same id).
@@ -75,11 +73,10 @@ static int add_quoted(struct xw_tar_records *r, const struct xw_xattr_linux *a)
 
 static int add_plain(struct xw_tar_records *r, const struct xw_xattr_linux *a)
 {
-	char key[sizeof(prefix) + XW_XATTR_FULL_NAME_MAX];
+	char key[32 + XW_XATTR_FULL_NAME_MAX];
+	const int len = snprintf(key, sizeof(key), "SCHILY.xattr.%s", a->name);
 
-	memcpy(key, prefix, sizeof(prefix) - 1);
-	memcpy(key + sizeof(prefix) - 1, a->name, a->name_len);
-	return xw_tar_record(r, key, sizeof(prefix) - 1 + a->name_len, a->value, a->value_len);
+	return xw_tar_record(r, key, (size_t)len, a->value, a->value_len);
 }
 
 int xw_records_add(struct xw_tar_records *r, const struct xw_xattr_ref *a, struct xw_diag *diag,

@@ -212,12 +212,13 @@ static int finish_file(struct xw_fast *f, const struct xw_fast_inode *i, struct 
 	}
 	if (old.mode)
 		rc = xw_update_other_blocks(f->u, i->ino, &old, &other);
-	if (!rc && i->ranges.n)
-		rc = xw_fast_bad(f, i->ino, "has no blocks, and gains some");
-	if (!rc && old.mode && xw_inode_has_map(&old) && old.blocks)
-		rc = xw_fast_bad(f, i->ino, "loses its map");
-	if (!rc)
-		rc = set_blocks(f, i->ino, in, other);
+	if (rc)
+		return rc;
+	if (i->ranges.n)
+		return xw_fast_bad(f, i->ino, "has no blocks, and gains some");
+	if (old.mode && xw_inode_has_map(&old) && old.blocks)
+		return xw_fast_bad(f, i->ino, "loses its map");
+	rc = set_blocks(f, i->ino, in, other);
 	return rc ? rc : xw_update_charge(f->u, in, 1, (int64_t)xw_update_bytes(f->u, in));
 }
 
@@ -232,14 +233,14 @@ int xw_fast_finish(struct xw_fast *f, const struct xw_fast_inode *i)
 		rc = xw_update_get(u, i->ino, &in, &raw);
 	else if (!(raw = calloc(1, u->img->inode_size)))
 		rc = xw_fail_nomem(u->diag, "inode");
-	if (!rc && !i->rec && i->ranges.n)
-		rc = xw_fast_bad(f, i->ino, "has new blocks and no record");
-	if (!rc && i->rec && i->dir && xw_fast_type(i) != XW_S_IFDIR)
-		rc = xw_fast_bad(f, i->ino, "changes its type");
-	if (!rc && i->rec && i->dir)
-		rc = finish_dir(f, i, &in, raw);
-	else if (!rc && i->rec)
-		rc = finish_file(f, i, &in, raw);
+	if (rc)
+		return rc;
+	if (!i->rec && i->ranges.n)
+		return xw_fast_bad(f, i->ino, "has new blocks and no record");
+	if (i->rec && i->dir && xw_fast_type(i) != XW_S_IFDIR)
+		return xw_fast_bad(f, i->ino, "changes its type");
+	if (i->rec)
+		rc = i->dir ? finish_dir(f, i, &in, raw) : finish_file(f, i, &in, raw);
 	if (rc)
 		return rc;
 	if (!i->dir)

@@ -164,55 +164,45 @@ static int change_name(struct xw_fast *f, const struct xw_fast_field *x, uint8_t
 	return rc ? rc : xw_update_dir_put(&ud);
 }
 
-static uint8_t ftype_of(const struct xw_update *u, uint16_t type)
-{
-	return u->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE ? (uint8_t)xw_ftype_of_mode(type)
-								  : XW_FT_UNKNOWN;
-}
-
-static int type_of(struct xw_fast *f, const struct xw_fast_inode *i, uint16_t *type)
+/* Set the file type for directory entries of the inode. */
+static int type_of(struct xw_fast *f, const struct xw_fast_inode *i, uint8_t *ftype)
 {
 	auto_free uint8_t *raw = NULL;
-	struct xw_inode in;
-	int rc = 0;
+	struct xw_inode in = {.mode = xw_fast_type(i)};
+	int rc = i->fresh && i->rec ? 0 : xw_update_get(f->u, i->ino, &in, &raw);
 
-	*type = xw_fast_type(i);
-	if (!i->fresh || !i->rec) {
-		rc = xw_update_get(f->u, i->ino, &in, &raw);
-		*type = rc ? 0 : in.mode & XW_S_IFMT;
-	}
+	*ftype = f->u->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE
+			 ? (uint8_t)xw_ftype_of_mode(in.mode)
+			 : XW_FT_UNKNOWN;
 	return rc;
-}
-
-static bool good_name(const struct xw_fast_field *x)
-{
-	const char *n = (const char *)x->bytes;
-
-	return !memchr(n, '/', x->len) && !memchr(n, '\0', x->len) && !xw_name_is_dots(n, x->len);
 }
 
 static int apply_name(struct xw_fast *f, const struct xw_fast_field *x)
 {
 	const bool add = x->tag != XW_FAST_UNLINK;
+	const char *name = (const char *)x->bytes;
 	struct xw_fast_inode *i, *dir;
 	bool there, known, done;
-	uint16_t type;
+	uint8_t ftype;
 	int rc = find(f, x->dir, &dir);
 
 	if (rc)
 		return rc;
 	there = dir->used && dir->dir;
 	rc = find(f, x->ino, &i);
-	if (!rc && !good_name(x))
-		rc = xw_fast_bad(f, x->dir, "has an invalid name");
-	known = !rc && i->used;
-	if (!rc && add)
+	if (rc)
+		return rc;
+	if (memchr(name, '/', x->len) || memchr(name, '\0', x->len) ||
+	    xw_name_is_dots(name, x->len))
+		return xw_fast_bad(f, x->dir, "has an invalid name");
+	known = i->used;
+	if (add)
 		rc = create_inode(f, i, x->dir);
 	if (rc || !there || !i->used || i->ino == x->dir)
 		return rc;
-	rc = type_of(f, i, &type);
+	rc = type_of(f, i, &ftype);
 	if (!rc)
-		rc = change_name(f, x, ftype_of(f->u, type), &done);
+		rc = change_name(f, x, ftype, &done);
 	if (rc || !done)
 		return rc;
 	/* Linux does not rename directories in fast commits, so there can be no loops. */
@@ -241,11 +231,11 @@ static int apply_field(struct xw_fast *f, const struct xw_fast_field *x)
 		return apply_name(f, x);
 	case XW_FAST_INODE:
 		rc = find(f, x->ino, &i);
-		if (!rc) {
-			i->rec = x->bytes;
-			i->rec_len = x->len;
-		}
-		return rc;
+		if (rc)
+			return rc;
+		i->rec = x->bytes;
+		i->rec_len = x->len;
+		return 0;
 	case XW_FAST_ADD_RANGE:
 	case XW_FAST_DEL_RANGE:
 		rc = find(f, x->ino, &i);

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/super.h"
 #include "journal/log_internal.h"
 

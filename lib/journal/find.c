@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/bytes.h"
 #include "base/endian.h"
 #include "journal/log_internal.h"

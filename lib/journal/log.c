@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/search.h"
 #include "journal/log_internal.h"
 

@@ -72,6 +72,11 @@ static inline uint32_t xw_log_next(const struct xw_log *log, uint32_t at)
 {
 	return at + 1 >= log->last ? log->first : at + 1;
 }
+static inline void xw_log_auto_close_(struct xw_log **log)
+{
+	xw_log_close(*log);
+}
+#define auto_log __attribute__((cleanup(xw_log_auto_close_)))
 /* Is blk one of the log's own blocks (or, on a flat log, of its file)? */
 bool xw_log_owns(const struct xw_log *log, xw_blk blk);
 /* Are two logs in the same place? */

@@ -3,14 +3,7 @@
 #ifndef XW_JOURNAL_LOG_INTERNAL_H
 #define XW_JOURNAL_LOG_INTERNAL_H
 
-#include "base/auto.h"
 #include "journal/log.h"
-
-static inline void xw_log_auto_close_(struct xw_log **log)
-{
-	xw_log_close(*log);
-}
-#define auto_log auto_end(xw_log_auto_close_)
 
 /* Create an empty handle; next, add runs and load it. NULL: out of memory (recorded). */
 struct xw_log *xw_log_new(struct xw_dev *dev, uint32_t block_size, struct xw_diag *diag);

@@ -37,6 +37,11 @@ static int open_image(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 	return 0;
 }
 
+static void close_image(struct xw_image **img)
+{
+	xw_image_close(*img);
+}
+
 /* Does the log contain a valid superblock of this filesystem? */
 static int check_logged_super(struct xw_log *log, const struct xw_replay *r,
 			      const struct xw_super *torn)
@@ -185,8 +190,8 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 		       struct xw_journal_info *info)
 {
 	struct xw_journal_info own;
-	struct xw_image *img = NULL;
-	struct xw_log *log = NULL;
+	auto_end(close_image) struct xw_image *img = NULL;
+	auto_log struct xw_log *log = NULL;
 	bool asked;
 	int rc = open_image(dev, flags, diag, &img);
 
@@ -201,8 +206,6 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
 		rc = xw_log_open_image(img, &log);
 	if (!rc && log && (asked || log->jsb.start))
 		rc = recover(img, log, flags, info);
-	xw_log_close(log);
-	xw_image_close(img);
 	return rc;
 }
 
@@ -292,17 +295,14 @@ int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, stru
 
 int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag)
 {
-	struct xw_image *img = NULL;
-	struct xw_log *log = NULL;
+	auto_end(close_image) struct xw_image *img = NULL;
+	auto_log struct xw_log *log = NULL;
 	int rc = open_image(overlay, 0, diag, &img);
 
 	if (!rc)
 		rc = xw_log_open_image(img, &log);
-	if (!rc && (log->jsb.start || log->jsb.err)) {
-		log->jsb.err = 0;
-		rc = xw_log_set_start(log, 0, log->jsb.sequence + 1);
-	}
-	xw_log_close(log);
-	xw_image_close(img);
-	return rc;
+	if (rc || (!log->jsb.start && !log->jsb.err))
+		return rc;
+	log->jsb.err = 0;
+	return xw_log_set_start(log, 0, log->jsb.sequence + 1);
 }

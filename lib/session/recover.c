@@ -160,24 +160,31 @@ static void forget_inside(struct recovery *v)
 	v->inside = NULL;
 }
 
+static int open_number(struct recovery *v, uint64_t number)
+{
+	struct xw_dev *dev = NULL;
+	int rc = xw_inside_at(v->dev, number, v->diag, &v->inside);
+
+	if (!rc)
+		rc = v->inside->ops->open(v->inside, &dev);
+	if (rc)
+		return rc;
+	rc = xw_redo_open(dev, v->diag, &v->redo);
+	if (rc)
+		xw_dev_close(dev);
+	else
+		xw_redo_set_inside(v->redo, v->inside);
+	return rc;
+}
+
 /* Open the record that one half of the superblock refers to. An unreadable record is ignored. */
 static int look_at_number(struct recovery *v, uint64_t number, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
-	struct xw_dev *dev = NULL;
-	int rc = xw_inside_at(v->dev, number & ~XW_SUPER_NUMBER_DONE, v->diag, &v->inside);
+	int rc = open_number(v, number & ~XW_SUPER_NUMBER_DONE);
 
 	if (!rc)
-		rc = v->inside->ops->open(v->inside, &dev);
-	if (!rc) {
-		rc = xw_redo_open(dev, v->diag, &v->redo);
-		if (rc)
-			xw_dev_close(dev);
-	}
-	if (!rc) {
-		xw_redo_set_inside(v->redo, v->inside);
 		rc = xw_recovery_judge(v, verdict);
-	}
 	if (rc || *verdict != APPLY)
 		forget_inside(v);
 	if (rc == XW_ERR_NOMEM)

@@ -142,27 +142,21 @@ static int write_super(struct xw_update *u)
 	return xw_dev_pwrite(u->img->dev, buf, sizeof(buf), XW_SUPER_OFFSET);
 }
 
-/* Write bitmaps, descriptors and superblock. */
-static int write_groups(struct xw_update *u)
-{
-	auto_free uint8_t *buf = malloc(u->img->block_size);
-	int rc = buf ? release_freed(u) : xw_fail_nomem(u->diag, "bitmap");
-
-	for (uint32_t g = 0; g < u->img->groups && !rc; g++)
-		rc = write_group(u, g, buf);
-	return rc ? rc : write_super(u);
-}
-
 int xw_update_flush(struct xw_update *u)
 {
-	int rc = xw_update_quota(u);
+	auto_free uint8_t *buf = malloc(u->img->block_size);
+	int rc = buf ? xw_update_quota(u) : xw_fail_nomem(u->diag, "bitmap");
 
 	if (!rc)
 		rc = xw_update_write_recs(u);
 	if (!rc)
 		rc = xw_batch_drain(u->out.batch);
 	if (!rc)
-		rc = write_groups(u);
+		rc = release_freed(u);
+	for (uint32_t g = 0; g < u->img->groups && !rc; g++)
+		rc = write_group(u, g, buf);
+	if (!rc)
+		rc = write_super(u);
 	xw_update_forget(u);
 	xw_image_forget(u->img);
 	return rc;

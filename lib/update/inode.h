@@ -9,6 +9,8 @@
 
 /* Report a failure of an inode: IMAGE: inode N: why. Returns code. */
 int xw_update_fail(struct xw_update *u, xw_ino ino, int code, const char *why);
+/* The same for a directory: IMAGE: directory inode N: why. */
+int xw_update_fail_dir(struct xw_update *u, xw_ino ino, int code, const char *why);
 /* XW_ERR_CORRUPT: the inode is damaged; the message recommends xw-fsck -f. */
 int xw_update_bad(struct xw_update *u, xw_ino ino, const char *what);
 /* Compare two inode numbers, or structs that begin with one, for qsort() and bsearch(). */

@@ -66,6 +66,14 @@ xw_blk xw_update_map_goal(const struct xw_update *u, xw_ino ino, const struct xw
 		    : u->img->sb.first_data_block + group * u->img->sb.blocks_per_group;
 }
 
+xw_blk xw_update_map_at(const struct xw_update_map *m, uint64_t lblk)
+{
+	for (size_t i = 0; i < m->e.n; i++)
+		if (lblk >= m->e.v[i].lblk && lblk - m->e.v[i].lblk < m->e.v[i].len)
+			return m->e.v[i].pblk + (lblk - m->e.v[i].lblk);
+	return 0;
+}
+
 xw_blk xw_update_map_partner(const struct xw_update *u, const struct xw_update_map *m,
 			     uint64_t lblk)
 {

@@ -49,6 +49,8 @@ int xw_update_map_put(struct xw_update *u, xw_ino ino, struct xw_inode *in, stru
 void xw_update_map_move(struct xw_update_map *m, struct xw_update_map *from);
 /* An allocation goal next to the file's last block, else near its inode. */
 xw_blk xw_update_map_goal(const struct xw_update *u, xw_ino ino, const struct xw_update_map *m);
+/* The physical block of lblk; 0: a hole. */
+xw_blk xw_update_map_at(const struct xw_update_map *m, uint64_t lblk);
 /* The physical block that lblk must get because its cluster has other blocks already; 0: any. */
 xw_blk xw_update_map_partner(const struct xw_update *u, const struct xw_update_map *m,
 			     uint64_t lblk);

@@ -80,16 +80,6 @@ static int inode_bitmap(void *arg, uint32_t group, uint8_t *bits)
 	return xw_image_inode_bitmap(u->img, group, bits);
 }
 
-static int open_space(struct xw_update *u, const struct xw_alloc_tunables *mb)
-{
-	struct xw_space_params p = {0};
-
-	xw_space_params_tune(&p, mb);
-	u->view = (struct xw_space_view){
-		.img = u->img, .sysmap = u->sysmap, .bitmap = u->lax ? lax_bitmap : NULL, .arg = u};
-	return xw_space_view_open(&u->view, &p, &u->space);
-}
-
 static int open_inodes(struct xw_update *u)
 {
 	const struct xw_image *img = u->img;
@@ -136,17 +126,22 @@ static void open_placer(struct xw_update *u)
 
 static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_update_opts *opts)
 {
+	struct xw_space_params p = {0};
 	int rc = xw_image_open(dev, opts->lax ? opts->image_flags : 0, u->diag, &u->img);
 
-	if (!rc) {
-		u->img->pending = (struct xw_image_pending){xw_update_pending, u};
-		u->data = u->img->dev;
-		rc = check(u, opts);
-	}
+	if (rc)
+		return rc;
+	u->img->pending = (struct xw_image_pending){xw_update_pending, u};
+	u->data = u->img->dev;
+	rc = check(u, opts);
 	if (!rc)
 		rc = xw_sysmap_new(u->img, &u->sysmap);
-	if (!rc)
-		rc = open_space(u, &opts->mb);
+	if (rc)
+		return rc;
+	xw_space_params_tune(&p, &opts->mb);
+	u->view = (struct xw_space_view){
+		.img = u->img, .sysmap = u->sysmap, .bitmap = u->lax ? lax_bitmap : NULL, .arg = u};
+	rc = xw_space_view_open(&u->view, &p, &u->space);
 	if (!rc)
 		rc = open_inodes(u);
 	if (rc)
@@ -179,19 +174,18 @@ int xw_update_begin(struct xw_dev *dev, const struct xw_update_opts *opts, struc
 
 	if (!u)
 		return xw_fail_nomem(diag, "image");
-	u->diag = diag;
-	u->now = opts->now;
-	u->lax = opts->lax;
-	u->protect = opts->lax && opts->protect;
-	u->cut = opts->cut;
-	u->cut_arg = opts->cut_arg;
+	*u = (struct xw_update){.diag = diag,
+				.now = opts->now,
+				.lax = opts->lax,
+				.protect = opts->lax && opts->protect,
+				.cut = opts->cut,
+				.cut_arg = opts->cut_arg};
 	rc = open_all(u, dev, opts);
-	if (rc) {
+	if (rc)
 		xw_update_close(u);
-		return rc;
-	}
-	*out = u;
-	return 0;
+	else
+		*out = u;
+	return rc;
 }
 
 void xw_update_forget(struct xw_update *u)

@@ -28,6 +28,12 @@ int xw_update_fail(struct xw_update *u, xw_ino ino, int code, const char *why)
 	return xw_fail(u->diag, code, "%s: inode %" PRIu32 ": %s", u->img->dev->name, ino, why);
 }
 
+int xw_update_fail_dir(struct xw_update *u, xw_ino ino, int code, const char *why)
+{
+	return xw_fail(u->diag, code, "%s: directory inode %" PRIu32 ": %s", u->img->dev->name, ino,
+		       why);
+}
+
 int xw_update_bad(struct xw_update *u, xw_ino ino, const char *what)
 {
 	return xw_fail(u->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",

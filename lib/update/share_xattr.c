@@ -132,25 +132,26 @@ int xw_update_share_xattr(struct xw_update *u, const uint8_t *buf, xw_blk *blk)
 	return xw_update_recount_xattrs(u, value, block, w.h.refcount + 1);
 }
 
-/* Remove a block that was freed before it was read. */
-static void forget_unread(struct xw_update_blks *list, xw_blk blk)
-{
-	xw_blk *v = list->a.v + list->next;
-	const size_t n = list->a.n - list->next;
-	const size_t at = XW_LOWER_BOUND(i, n, (v[i] & ~XW_UPDATE_BLK_FREED) >= blk);
-
-	if (at < n && v[at] == blk)
-		v[at] |= XW_UPDATE_BLK_FREED;
-}
-
 void xw_update_share_put(struct xw_update *u, const uint8_t *buf, xw_blk blk, uint32_t refcount)
 {
+	struct xw_update_blks *list;
+	uint64_t key;
+	xw_blk *v;
+	size_t n, at;
+
 	if (!u->xattrs)
 		return;
+	key = xw_update_xattr_key(u, buf);
 	if (refcount) {
-		xw_cache_set_reusable(u->xattrs->read, xw_update_xattr_key(u, buf), blk, true);
-	} else {
-		xw_cache_remove(u->xattrs->read, xw_update_xattr_key(u, buf), blk);
-		forget_unread(&u->xattrs->unread, blk);
+		xw_cache_set_reusable(u->xattrs->read, key, blk, true);
+		return;
 	}
+	xw_cache_remove(u->xattrs->read, key, blk);
+	/* a block that was freed before it was read */
+	list = &u->xattrs->unread;
+	v = list->a.v + list->next;
+	n = list->a.n - list->next;
+	at = XW_LOWER_BOUND(i, n, (v[i] & ~XW_UPDATE_BLK_FREED) >= blk);
+	if (at < n && v[at] == blk)
+		v[at] |= XW_UPDATE_BLK_FREED;
 }

@@ -23,8 +23,7 @@ void xw_steps_init(struct xw_steps *s, struct xw_dev *dev, struct xw_diag *diag)
 /* An empty journal needs no recovery, even if the superblock asks for it. */
 static int check_journal(struct xw_steps *s, struct xw_image *img)
 {
-	struct xw_log *log;
-	uint32_t start;
+	auto_log struct xw_log *log = NULL;
 	int rc;
 
 	if (!(img->sb.feature_incompat & XW_INCOMPAT_RECOVER))
@@ -37,11 +36,7 @@ static int check_journal(struct xw_steps *s, struct xw_image *img)
 			       "%s: its journal cannot be replayed here, and may hold changes that "
 			       "would overwrite this one; xw-fsck replays it",
 			       s->dev->name);
-	if (rc)
-		return 0;
-	start = log->jsb.start;
-	xw_log_close(log);
-	if (!start)
+	if (rc || !log->jsb.start)
 		return 0;
 	return xw_fail(s->diag, XW_ERR_STATE,
 		       "%s: its journal holds changes that would overwrite this one; "

@@ -12,18 +12,14 @@
 
 #include "base/auto.h"
 #include "base/bytes.h"
+#include "base/popcount.h"
 #include "update/update_internal.h"
 
 static uint32_t count_free(const uint8_t *bits, uint32_t n)
 {
-	uint32_t used = 0, i = 0;
-	uint64_t word;
+	uint32_t used = (uint32_t)xw_popcount(bits, n / 8);
 
-	for (; i + 64 <= n; i += 64) {
-		memcpy(&word, bits + i / 8, sizeof(word));
-		used += word ? (uint32_t)__builtin_popcountll(word) : 0;
-	}
-	for (; i < n; i++)
+	for (uint32_t i = n / 8 * 8; i < n; i++)
 		used += bits[i / 8] >> i % 8 & 1;
 	return n - used;
 }
