@@ -23,8 +23,8 @@ struct xw_attr_target {
 };
 
 /*
- * Set owner, attributes, mode and times. A failure is logged and counted by xw_export_failed(), once
- * per item, and does not stop the following steps. 0, or a failure that ends the run.
+ * Set owner, attributes, mode and times. A failure is logged and counted by xw_export_failed(),
+ * once per item, and does not stop the following steps. 0, or a failure that ends the run.
  */
 int xw_extract_attributes(struct xw_attr_target *t);
 

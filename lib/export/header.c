@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encoding of tar headers. Values that do not fit a ustar field are stored as pax records, with 0 or
- * a truncated text in the field; a member without such values has no pax header. All values of a
- * header come from the image, so the same image gives the same archive.
+ * Encoding of tar headers. Values that do not fit a ustar field are stored as pax records, with 0
+ * or a truncated text in the field; a member without such values has no pax header. All values of
+ * a header come from the image, so the same image gives the same archive.
  *
  * pax paths are UTF-8 unless hdrcharset is BINARY, so that record is added if a path is not UTF-8.
  */
