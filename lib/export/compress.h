@@ -29,7 +29,7 @@ struct xw_archive_opts {
 struct xw_archive_format {
 	const char *name;
 	int code; /* libarchive's format code */
-	bool links; /* hard links; if false, further names are empty files with the same inode number */
+	bool links; /* hard links; else further names are empty files of the same inode number */
 	uint32_t id_max;
 	int64_t time_min, time_max; /* range of times in whole seconds */
 	uint64_t size_max;

@@ -307,7 +307,7 @@ static void drain(struct xw_compressor *c)
 	}
 }
 
-/* Wait until `in` has room or, if the input is complete, until all output is written. 0 or failed. */
+/* Wait until `in` has room or, if the input is complete, until all output is written. */
 static int wait_for_thread(struct xw_compressor *c)
 {
 	for (;;) {

@@ -28,7 +28,7 @@ struct xw_exporter {
 	int (*put)(void *to, const struct xw_export_item *item);
 	void *to;
 	bool sockets; /* the writer supports sockets */
-	/* the failure was returned by a callback: whatever its code, it is no damage of the image */
+	/* a callback returned the failure: whatever its code, it is no damage of the image */
 	bool foreign;
 };
 
@@ -45,7 +45,7 @@ int xw_export_finish(struct xw_exporter *x, int rc);
  * Other failures are returned.
  */
 int xw_export_damage(struct xw_exporter *x, const char *path, int rc);
-/* The item at `path` could not be written unchanged: count it, log the message in diag, clear it. */
+/* The item at `path` could not be written unchanged: count it, and log the message in diag. */
 void xw_export_failed(struct xw_exporter *x, const char *path, int rc);
 
 /*
