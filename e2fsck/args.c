@@ -16,85 +16,63 @@
 
 #include "tool.h"
 
-enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE };
+static cli_take set, set_progress;
 
-static const struct cli_row rows[] = {
-	{'a', no_argument, "-a", CLI_OURS, NULL},
-	{'b', required_argument, "-b", CLI_OURS, NULL},
-	{'B', required_argument, "-B", CLI_OURS, NULL},
-	{'c', no_argument, "-c", CLI_OURS, NULL},
-	{'C', required_argument, "-C", CLI_OURS, NULL},
-	{'d', no_argument, "-d", CLI_OURS, NULL},
-	{'D', no_argument, "-D", CLI_OURS, NULL},
-	{'E', required_argument, "-E", CLI_OURS, NULL},
-	{'f', no_argument, "-f", CLI_OURS, NULL},
-	{CLI_KEY_FORCE, no_argument, "--force", CLI_ALIAS, "f"},
-	{'F', no_argument, "-F", CLI_OURS, NULL},
-	{'I', required_argument, "-I", CLI_OURS, NULL},
-	{'j', required_argument, "-j", CLI_OURS, NULL},
-	{'k', no_argument, "-k", CLI_OURS, NULL},
-	{'l', required_argument, "-l", CLI_OURS, NULL},
-	{'L', required_argument, "-L", CLI_OURS, NULL},
-	{'n', no_argument, "-n", CLI_OURS, NULL},
-	{'N', required_argument, "-N", CLI_OURS, NULL},
-	{'p', no_argument, "-p", CLI_OURS, NULL},
-	{'P', required_argument, "-P", CLI_OURS, NULL},
-	{'r', no_argument, "-r", CLI_OURS, NULL},
-	{'t', no_argument, "-t", CLI_OURS, NULL},
-	{'y', no_argument, "-y", CLI_OURS, NULL},
-	{'z', required_argument, "-z", CLI_OURS, NULL},
-	{KEY_COMMIT, required_argument, "--commit", CLI_OURS, NULL},
-	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
-	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_OURS, NULL},
-	CLI_PARTITION_ROW,
-	CLI_TALK_ROWS,
+#define AT(member) offsetof(struct fsck_args, member)
+
+static const struct cli_option options[] = {
+	{"-p", NULL, NULL, "repair what is safe without questions, else stop"},
+	{"-a", NULL, NULL, "the same"},
+	{"-n", NULL, NULL, "change nothing, answer no to all questions"},
+	{"-y", NULL, NULL, "answer yes to all questions"},
+	{"-f", "--force", NULL, "check also a filesystem that is marked clean"},
+	{"-b", NULL, "BLOCK", "superblock to use"},
+	{"-B", NULL, "SIZE", "block size with which to look for that superblock"},
+	{"-c", NULL, NULL, "read all blocks to find bad ones; twice: also write them"},
+	{"-k", NULL, NULL, "with -c: keep the known bad blocks"},
+	{"-l", NULL, "FILE", "add the blocks that FILE lists to the bad blocks"},
+	{"-L", NULL, "FILE", "the bad blocks are those that FILE lists, and no others"},
+	{"-D", NULL, NULL, "optimize directories"},
+	{"-E", NULL, "LIST",
+	 "journal_only, fixes_only, share_xattrs, itree=build|drop, bmap2extent, "
+	 "optimize_extents, no_optimize_extents, unshare_blocks, fragcheck, check_encoding, "
+	 "offset=BYTES, [no]discard, ea_ver=2, [no_]inode_count_fullmap, readahead_kb=KIB"},
+	{"-F", NULL, NULL, "drop the caches of IMAGE first"},
+	{"-j", NULL, "DEVICE", "external journal (default: the device with its UUID)"},
+	{"-N", NULL, "NAME", "name of the filesystem in messages"},
+	{"-z", NULL, "FILE", "write what the repair overwrites to FILE, for e2undo(8)"},
+	CLI_PARTITION,
+	CLI_END,
 };
 
-static void print_help(FILE *out)
-{
-	fputs("Usage: xw-fsck [options] IMAGE\n"
-	      "Check an ext2, ext3 or ext4 image, and repair it. All repairs are committed as one "
-	      "unit:\n"
-	      "whatever goes wrong, IMAGE is what it was or what it should become.\n"
-	      "IMAGE is a file, a device, LABEL=... or UUID=...; IMAGE?offset=BYTES is inside of "
-	      "it.\n"
-	      "\n"
-	      "  -p, -a               repair what is safe without questions, else stop\n"
-	      "  -n                   change nothing, answer no to all questions\n"
-	      "  -y                   answer yes to all questions\n"
-	      "  -f, --force          check also a filesystem that is marked clean\n"
-	      "  -v, --verbose        print statistics, and findings that follow from repairs\n"
-	      "  -t                   print times; -tt: of each pass\n"
-	      "  -b BLOCK             superblock to use; -B SIZE: block size to look for it\n"
-	      "  -c                   read all blocks for bad ones; -cc: also write them; -k: keep "
-	      "known ones\n"
-	      "  -l FILE, -L FILE     add the blocks that FILE lists to the bad ones; they are "
-	      "all\n"
-	      "  -C FD                write progress to FD; 0: draw a bar\n"
-	      "  -D                   optimize directories\n"
-	      "  -E LIST              journal_only, fixes_only, share_xattrs, itree=build|drop,\n"
-	      "                       bmap2extent, optimize_extents, unshare_blocks, fragcheck,\n"
-	      "                       check_encoding, offset=BYTES, [no]discard, ea_ver=2,\n"
-	      "                       no_optimize_extents, [no_]inode_count_fullmap,\n"
-	      "                       readahead_kb=KIB\n"
-	      "  -F                   drop caches of IMAGE first\n"
-	      "  -j DEVICE            the external journal (default: the device with its UUID)\n"
-	      "  -N NAME              call the filesystem so\n"
-	      "  -z FILE              write what the repair overwrites to FILE, for e2undo(8)\n"
-	      "  -d                   print debugging messages; -r, -I N, -P N: do nothing\n"
-	      "\n"
-	      "      --partition N    the filesystem in partition N of IMAGE\n" CLI_REDO_HELP(
-		      " ") "      --jobs N         threads (default: processors)\n"
-			   "  -q, --quiet          print nothing but problems\n"
-			   "      --json           print findings as JSON, one a line\n"
-			   "  -V, --version        print the version\n"
-			   "  -h, --help           print this\n"
-			   "\n"
-			   "Exit status, added up: 0 no errors, 1 repaired, 2 reboot, 4 errors "
-			   "left, 8 failed,\n"
-			   "16 usage, 32 canceled. See xw-fsck(8).\n",
-	      out);
-}
+static const struct cli_option running[] = {
+	{NULL, "--jobs", "N", "threads (default: processors)"},
+	{"-C", NULL, "FD", "write progress to FD; 0: draw a bar", set_progress},
+	{"-t", NULL, NULL, "print times; twice: of each pass", cli_increment, AT(say.times)},
+	{"-d", NULL, NULL, "print debugging messages", cli_flag, AT(say.debug)},
+	{"-I", NULL, "N", "ignored, as are -P and -r"},
+	{"-P", NULL, "N", "ignored"},
+	{"-r", NULL, NULL, "ignored"},
+	CLI_QUIET("print nothing but problems"),
+	CLI_VERBOSE("print statistics, and findings that follow from repairs"),
+	CLI_JSON("print findings as JSON, one per line"),
+	CLI_VERSION,
+	CLI_HELP,
+	CLI_END,
+};
+
+static const struct cli_tool tool = {
+	.name = "xw-fsck",
+	.usage = "[options] IMAGE",
+	.about = "Check an ext2, ext3 or ext4 image, and repair it. All repairs are committed "
+		 "as one unit: whatever goes wrong, IMAGE has its old or its new state.\nIMAGE "
+		 "is a file, a device, LABEL=... or UUID=...; IMAGE?offset=BYTES is a "
+		 "filesystem inside it.",
+	.notes = "Exit status, added up: 0 no errors, 1 repaired, 2 reboot, 4 errors left, 8 "
+		 "failed, 16 usage, 32 canceled.",
+	.tables = {options, cli_commit_options, running},
+	.take = set,
+};
 
 static void log_line(void *arg, enum xw_log_level level, const char *line)
 {
@@ -103,7 +81,7 @@ static void log_line(void *arg, enum xw_log_level level, const char *line)
 		cli_warning("%s", line);
 }
 
-/* The check has refused something with the exit status, and the reason is in args->diag. */
+/* The library has refused something with the exit status, and the reason is in args->diag. */
 static int refused(struct fsck_args *args, int status)
 {
 	if (!status)
@@ -114,59 +92,31 @@ static int refused(struct fsck_args *args, int status)
 	return status;
 }
 
-/* A negative descriptor: nothing is reported until SIGUSR1 arrives. */
-static int set_progress(struct fsck_args *args, const char *value)
+static int set(struct cli_line *l, const struct cli_option *o, const char *value)
 {
-	struct say *const s = &args->say;
+	struct fsck_args *args = (void *)l;
+
+	return refused(args, xw_fsck_set(&args->opts, cli_option_name(o), value, &args->diag));
+}
+
+/* A negative descriptor: nothing is reported until SIGUSR1 arrives. */
+static int set_progress(struct cli_line *l, const struct cli_option *o, const char *value)
+{
+	struct say *const s = &((struct fsck_args *)(void *)l)->say;
 	uint64_t n;
 
+	(void)o;
 	s->progress_late = *value == '-';
 	if (xw_parse_u64(value + s->progress_late, &n) || n > INT32_MAX) {
-		cli_line_failf(&args->line, "option -C: invalid number '%s'", value);
+		cli_line_failf(l, "option -C: invalid number '%s'", value);
 		return FSCK_EXIT_USAGE;
 	}
 	if (n && fcntl((int)n, F_GETFD) < 0) {
-		cli_line_failf(&args->line, "-C %s: invalid file descriptor: %s", value,
-			       strerror(errno));
+		cli_line_failf(l, "-C %s: invalid file descriptor: %s", value, strerror(errno));
 		return FSCK_EXIT_ERROR;
 	}
 	s->progress_fd = (int)n;
 	return -1;
-}
-
-static const char *name_of(int key)
-{
-	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++)
-		if (rows[i].key == key)
-			return rows[i].name;
-	return "";
-}
-
-static int take(struct cli_line *l, int key, const char *value)
-{
-	struct fsck_args *args = l->arg;
-
-	switch (key) {
-	case 'C':
-		return set_progress(args, value);
-	case 'd':
-		args->say.debug = true;
-		return -1;
-	case 't':
-		args->say.times++;
-		return -1;
-	}
-	return refused(args, xw_fsck_set(&args->opts, name_of(key), value, &args->diag));
-}
-
-/* SOURCE_DATE_EPOCH. */
-static void set_now(struct fsck_args *args)
-{
-	for (size_t i = 0; i < args->line.count; i++)
-		if (!strcmp(args->line.settings[i].name, "now"))
-			(void)xw_fsck_set(&args->opts, "now", args->line.settings[i].value,
-					  &args->diag);
-	xw_diag_clear(&args->diag); /* a time before 1970 counts as none */
 }
 
 /* Resolve LABEL=, UUID= and the like to the device that has it. */
@@ -187,23 +137,6 @@ static int find_by_tag(struct fsck_args *args, const char *spec)
 	}
 	args->opts.image = args->image;
 	return -1;
-}
-
-/* -z "": a generated name, as in e2fsck. */
-static int settle_undo(struct fsck_args *args)
-{
-	const char *dir = getenv("E2FSPROGS_UNDO_DIR"), *base = strrchr(args->opts.image, '/');
-
-	if (args->opts.undo_file && !*args->opts.undo_file) {
-		if (asprintf(&args->undo_file, "%s/e2fsck-%s.e2undo",
-			     dir && *dir ? dir : "/var/lib/e2fsprogs",
-			     base ? base + 1 : args->opts.image) < 0) {
-			cli_line_failf(&args->line, "out of memory reading the command line");
-			return FSCK_EXIT_ERROR;
-		}
-		args->opts.undo_file = args->undo_file;
-	}
-	return refused(args, xw_fsck_check_undo(&args->opts, &args->diag));
 }
 
 /* Who answers the questions? */
@@ -230,40 +163,36 @@ static int as_fsck(int status)
 int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 {
 	struct fsck_opts *o = &args->opts;
+	struct cli_line *l = &args->line;
 	const char *spec;
 	int status;
 
 	memset(args, 0, sizeof(*args));
 	args->say.progress_fd = -1;
 	args->diag.log = log_line;
-	args->line = (struct cli_line){
-		.tool = "xw-fsck",
-		.usage = "xw-fsck [options] IMAGE",
-		.rows = rows,
-		.n_rows = sizeof(rows) / sizeof(rows[0]),
-		.help = print_help,
-		.take = take,
-		.arg = args,
-	};
-	status = cli_line_read(&args->line, argc, argv);
+	status = cli_line_read(l, &tool, argc, argv);
 	if (status < 0)
-		status = cli_line_image(&args->line, argc, argv, &spec);
+		status = cli_line_image(l, &spec);
 	if (status >= 0)
 		return as_fsck(status);
-	set_now(args);
-	args->say.json = args->line.json;
-	args->say.quiet = args->line.quiet;
-	args->say.verbose = args->line.verbose;
-	o->all_told = args->say.verbose;
+	if (l->now)
+		(void)xw_fsck_set(o, "now", l->now, &args->diag);
+	xw_diag_clear(&args->diag); /* a time before 1970 counts as none */
+	args->say.json = l->json;
+	args->say.quiet = l->quiet;
+	args->say.verbose = l->verbose;
+	o->all_told = l->verbose;
 	status = refused(args, xw_fsck_settle(o, &args->diag));
 	if (status < 0)
 		status = settle_questions(args);
 	if (status < 0)
 		status = find_by_tag(args, spec);
 	if (status < 0)
-		status = settle_undo(args);
+		status = as_fsck(cli_line_undo(l, "e2fsck", o->image, &o->undo_file));
+	if (status < 0)
+		status = refused(args, xw_fsck_check_undo(o, &args->diag));
 	if (status < 0 && !o->redo_file)
-		o->redo_dir = cli_line_redo_dir(&args->line, o->image);
+		o->redo_dir = cli_line_redo_dir(l, o->image);
 	return status;
 }
 
@@ -271,5 +200,4 @@ void fsck_args_free(struct fsck_args *args)
 {
 	cli_line_free(&args->line);
 	free(args->image);
-	free(args->undo_file);
 }

@@ -8,11 +8,11 @@
 #include "say/say.h"
 
 struct fsck_args {
+	struct cli_line line;
 	struct fsck_opts opts;
 	struct say say;
 	struct xw_diag diag; /* of a refused option */
-	struct cli_line line;
-	char *image, *undo_file; /* owned, if opts uses a generated name */
+	char *image; /* owned, if it was found by a tag */
 };
 
 /* -1: continue, else the exit status after help or an error was printed. args.c */

@@ -22,14 +22,6 @@ const char *cli_tmpdir(void);
  * which means the sector sizes of the device.
  */
 const char *cli_mke2fs_sector(bool physical);
-/*
- * The undo file of -z: an empty *value stands for TOOL-IMAGE.e2undo in the directory that
- * E2FSPROGS_UNDO_DIR names (/var/lib/e2fsprogs where it names none; "none": *value is NULL, no undo
- * file). *made: owned by the caller. False: it was reported.
- */
-struct cli_line;
-bool cli_undo_file(const struct cli_line *l, const char *tool, const char *image,
-		   const char **value, char **made);
 /* The command that restores an undo file: e2undo for a tool called by a stock name. */
 const char *cli_undo_tool(void);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* How a change is committed, and where its redo file is. */
 #include "config.h"
 
 #include <stdio.h>
@@ -8,6 +9,26 @@
 #include <unistd.h>
 
 #include "cli/redo.h"
+#include "commit/commit.h"
+
+const struct cli_option cli_commit_options[] = {
+	{NULL, "--commit", "auto|journal|inside|file",
+	 "how the change is written: through the journal, by a redo record inside IMAGE, or by "
+	 "a redo file (default: auto)"},
+	{NULL, "--redo-file", "FILE", "commit by this redo file, not by a record in IMAGE"},
+	CLI_END,
+};
+
+int cli_line_commit(const struct cli_line *l, const char *value)
+{
+	struct xw_diag diag = {0};
+	enum xw_commit_how how;
+
+	if (!xw_commit_how_set(value, &how, &diag))
+		return (int)how;
+	cli_line_failf(l, "%s", diag.text);
+	return -1;
+}
 
 /* A variable that says a whole path; what else it may hold, XDG's specification has ignored. */
 static const char *path_of(const char *variable)
@@ -49,9 +70,6 @@ const char *cli_line_redo_dir(struct cli_line *l, const char *image)
 
 void cli_line_redo(struct cli_line *l, const char *image, const char *option)
 {
-	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(l->settings[i].name, "--redo-file"))
-			return;
-	if (cli_line_redo_dir(l, image))
+	if (!cli_line_setting(l, "--redo-file") && cli_line_redo_dir(l, image))
 		cli_line_push(l, option, l->redo_dir);
 }

@@ -8,12 +8,6 @@
 
 #include "cli/options.h"
 
-/* --commit and --redo-file as paragraphs of --help; gap: from the longer one to the column. */
-#define CLI_REDO_HELP(gap)                                                                         \
-	"      --commit HOW    " gap "how the change is written: auto (default), journal,\n"       \
-	"                      " gap "inside (by a redo record in IMAGE), or file\n"               \
-	"      --redo-file FILE" gap "commit by this redo file, not by a record in IMAGE\n"
-
 /* Parse the value of --commit: an enum xw_commit_how, or -1 after an error message. */
 int cli_line_commit(const struct cli_line *l, const char *value);
 

@@ -11,9 +11,8 @@ size_t cli_source_form(const struct cli_line *l, const char *source)
 {
 	static const char *const forms[] = {"oci:", "oci-archive:", "docker-archive:"};
 
-	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(l->settings[i].name, "--no-oci"))
-			return 0;
+	if (cli_line_setting(l, "--no-oci"))
+		return 0;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		if (!strncmp(source, forms[i], strlen(forms[i])))
 			return strlen(forms[i]);
@@ -46,17 +45,13 @@ char *cli_source_in_dir(const struct cli_line *l, const char *dir, const char *s
 
 int cli_source_config(struct cli_line *l)
 {
-	const char *file = NULL;
+	const struct cli_setting *s = cli_line_setting(l, "--oci-config");
 
-	for (size_t i = 0; i < l->count; i++)
-		if (!strcmp(l->settings[i].name, "--oci-config"))
-			file = l->settings[i].value;
-	if (!file || (strcmp(file, "-") != 0 && strcmp(file, "/dev/stdout") != 0))
+	if (!s || (strcmp(s->value, "-") != 0 && strcmp(s->value, "/dev/stdout") != 0))
 		return -1;
-	if (l->json) {
-		cli_line_failf(l, "--oci-config %s and --json both write to standard output", file);
-		return EXIT_USAGE;
-	}
+	if (l->json)
+		return cli_line_refuse(
+			l, "--oci-config %s and --json both write to standard output", s->value);
 	l->quiet = true;
 	return -1;
 }

@@ -14,31 +14,29 @@
 
 #define DEFAULT_DIR "/var/lib/e2fsprogs"
 
-bool cli_undo_file(const struct cli_line *l, const char *tool, const char *image,
-		   const char **value, char **made)
+int cli_line_undo(struct cli_line *l, const char *tool, const char *image, const char **file)
 {
 	const char *dir = getenv("E2FSPROGS_UNDO_DIR");
 	const char *slash = strrchr(image, '/');
 
-	if (**value)
-		return true;
+	if (!*file || **file)
+		return -1;
 	if (!dir || !*dir)
 		dir = DEFAULT_DIR;
-	*value = NULL;
+	*file = NULL;
 	if (!strcmp(dir, "none"))
-		return true;
+		return -1;
 	if (access(dir, W_OK | X_OK)) {
 		cli_line_failf(l, "-z '': %s: %s; E2FSPROGS_UNDO_DIR names another directory", dir,
 			       strerror(errno));
-		return false;
+		return EXIT_FAILED;
 	}
-	if (asprintf(made, "%s/%s-%s.e2undo", dir, tool, slash ? slash + 1 : image) < 0) {
-		*made = NULL;
-		cli_line_failf(l, "out of memory");
-		return false;
+	if (asprintf(&l->undo_file, "%s/%s-%s.e2undo", dir, tool, slash ? slash + 1 : image) < 0) {
+		l->undo_file = NULL;
+		return cli_line_no_memory(l);
 	}
-	*value = *made;
-	return true;
+	*file = l->undo_file;
+	return -1;
 }
 
 const char *cli_undo_tool(void)

@@ -5,230 +5,104 @@
 #include "cli/redo.h"
 #include "export/tool.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-	KEY_ACLS = CLI_KEY_OWN,
-	KEY_ARCHIVE, /* first of the options for archives only */
-	KEY_BZIP2 = KEY_ARCHIVE,
-	KEY_FORMAT,
-	KEY_GZIP,
-	KEY_LEVEL,
-	KEY_LZ4,
-	KEY_XZ,
-	KEY_ZSTD,
-	KEY_ARCHIVE_END,
-	KEY_EXTRACT = KEY_ARCHIVE_END, /* first of the options for extracting only */
-	KEY_KEEP_OLD = KEY_EXTRACT,
-	KEY_NO_SAME_OWNER,
-	KEY_NO_SAME_PERMISSIONS,
-	KEY_PRESERVE_PERMISSIONS,
-	KEY_SAME_OWNER,
-	KEY_SAME_PERMISSIONS,
-	KEY_SKIP_OLD,
-	KEY_EXTRACT_END,
-	KEY_AUTO = KEY_EXTRACT_END,
-	KEY_FILE,
-	KEY_IGNORE,
-	KEY_LIST,
-	KEY_NO_ACLS,
-	KEY_NO_XATTRS,
-	KEY_NULL,
-	KEY_NUMERIC,
-	KEY_ORDER,
-	KEY_OUTPUT,
-	KEY_REDO,
-	KEY_SELINUX,
-	KEY_XATTRS,
-	KEY_EXTRACT_TO,
+static cli_take of_archive, of_extract, take_auto;
+
+#define AT(member) offsetof(struct export_args, member)
+
+static const struct cli_option options[] = {
+	CLI_HEADING("Output"),
+	{"-o", "--output", "FILE", "an archive in FILE (default: on standard output)", cli_text,
+	 AT(output)},
+	{"-f", "--file", "FILE", "the same", cli_text, AT(output)},
+	{"-t", "--list", NULL, "a list of the files; with -v like ls -l", cli_flag, AT(list)},
+	{"-x", "--extract", "DIR", "the files themselves, in directory DIR", cli_text, AT(extract)},
+	CLI_HEADING("Selection"),
+	{"-C", "--directory", "DIR", "only what is in directory DIR of the image"},
+	{"-T", EXPORT_NAMES, "FILE", "PATHs from FILE, one per line (- is standard input)"},
+	{NULL, "--null", NULL, "PATHs in FILE end with a NUL, and have no escape sequences",
+	 cli_flag, AT(by_nul)},
+	{NULL, "--exclude", "PATTERN", "leave out names that match (more than once)"},
+	{"-X", "--exclude-from", "FILE", "the same for each line of FILE"},
+	{NULL, "--strip-components", "N", "drop N leading components of every name"},
+	{NULL, "--xattrs-exclude", "PATTERN", "leave out extended attributes whose name matches"},
+	{NULL, "--no-xattrs", NULL, "leave out extended attributes"},
+	{NULL, "--no-acls", NULL, "leave out ACLs"},
+	{NULL, "--owner", "USER[:GROUP]", "owner of everything", cli_pass_owner},
+	{NULL, "--group", "GROUP", "group of everything", cli_pass_group},
+	{NULL, "--mode", "MODE", "mode of everything"},
+	{NULL, "--order", "tree|disk|inode|name",
+	 "tree (default: a directory with its content), disk (by the location of data), inode, "
+	 "or name"},
+	CLI_HEADING("Archives"),
+	{NULL, "--format", "pax|gnu|ustar|newc|odc", "format (default: pax)", of_archive},
+	{"-z", "--gzip", NULL, "compress", of_archive},
+	{"-j", "--bzip2", NULL, "compress", of_archive},
+	{"-J", "--xz", NULL, "compress", of_archive},
+	{NULL, "--zstd", NULL, "compress", of_archive},
+	{NULL, "--lz4", NULL, "compress", of_archive},
+	{"-a", "--auto-compress", NULL, "compress according to the suffix of FILE", take_auto},
+	{NULL, "--level", "N", "compression level", of_archive},
+	CLI_HEADING("Extracting"),
+	{"-p", "--preserve-permissions", NULL, "modes as they are, without umask (default as root)",
+	 of_extract},
+	{NULL, "--same-permissions", NULL, "the same", of_extract, .as = "--preserve-permissions"},
+	{NULL, "--no-same-permissions", NULL, "modes less umask", of_extract},
+	{NULL, "--same-owner", NULL, "owners, too (default as root)", of_extract},
+	{NULL, "--no-same-owner", NULL, "owned by the user who extracts", of_extract},
+	{"-k", "--keep-old-files", NULL, "never replace a file: report an error", of_extract},
+	{NULL, "--skip-old-files", NULL, "never replace a file, without an error", of_extract},
+	CLI_HEADING("Running"),
+	{NULL, "--acls", NULL, "always on, as are the next three: options of tar"},
+	{NULL, "--numeric-owner", NULL, "always on"},
+	{NULL, "--selinux", NULL, "always on"},
+	{NULL, "--xattrs", NULL, "always on"},
+	{NULL, "--ignore-checksums", NULL, "read also data with wrong checksums"},
+	{"-E", NULL, "offset=BYTES", "where in IMAGE the filesystem begins"},
+	CLI_PARTITION,
+	{NULL, "--redo-file", "FILE", "redo file of an interrupted change"},
+	{NULL, "--jobs", "N", "threads that compress (default: processors)"},
+	CLI_QUIET("print nothing but problems"),
+	CLI_VERBOSE("print more"),
+	CLI_JSON("print the result as JSON (with -o, -t or -x)"),
+	CLI_VERSION,
+	CLI_HELP,
+	CLI_END,
 };
 
-static const struct cli_row rows[] = {
-	{'E', required_argument, "-E", CLI_TO_LIBRARY, NULL},
-	{'C', required_argument, "-C", CLI_OURS, NULL},
-	{CLI_KEY_DIRECTORY, required_argument, "--directory", CLI_TO_LIBRARY, NULL},
-	{CLI_KEY_EXCLUDE, required_argument, "--exclude", CLI_TO_LIBRARY, NULL},
-	{'X', required_argument, "--exclude-from", CLI_TO_LIBRARY, NULL},
-	{CLI_KEY_GROUP, required_argument, "--group", CLI_TO_LIBRARY, NULL},
-	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_TO_LIBRARY, NULL},
-	{CLI_KEY_MODE, required_argument, "--mode", CLI_TO_LIBRARY, NULL},
-	{CLI_KEY_OWNER, required_argument, "--owner", CLI_TO_LIBRARY, NULL},
-	{CLI_KEY_STRIP, required_argument, "--strip-components", CLI_TO_LIBRARY, NULL},
-	{CLI_KEY_XATTRS_EXCLUDE, required_argument, "--xattrs-exclude", CLI_TO_LIBRARY, NULL},
-	{KEY_ACLS, no_argument, "--acls", CLI_TO_LIBRARY, NULL},
-	{KEY_IGNORE, no_argument, "--ignore-checksums", CLI_TO_LIBRARY, NULL},
-	{KEY_NO_ACLS, no_argument, "--no-acls", CLI_TO_LIBRARY, NULL},
-	{KEY_NO_XATTRS, no_argument, "--no-xattrs", CLI_TO_LIBRARY, NULL},
-	{KEY_NUMERIC, no_argument, "--numeric-owner", CLI_TO_LIBRARY, NULL},
-	{KEY_ORDER, required_argument, "--order", CLI_TO_LIBRARY, NULL},
-	{KEY_REDO, required_argument, "--redo-file", CLI_TO_LIBRARY, NULL},
-	{KEY_SELINUX, no_argument, "--selinux", CLI_TO_LIBRARY, NULL},
-	{KEY_XATTRS, no_argument, "--xattrs", CLI_TO_LIBRARY, NULL},
-
-	{'T', required_argument, EXPORT_NAMES, CLI_OURS, NULL},
-	{KEY_NULL, no_argument, "--null", CLI_OURS, NULL},
-
-	{'f', required_argument, "-f", CLI_OURS, NULL},
-	{KEY_FILE, required_argument, "--file", CLI_OURS, NULL},
-	{'o', required_argument, "-o", CLI_OURS, NULL},
-	{KEY_OUTPUT, required_argument, "--output", CLI_OURS, NULL},
-	{'t', no_argument, "-t", CLI_OURS, NULL},
-	{KEY_LIST, no_argument, "--list", CLI_OURS, NULL},
-	{'x', required_argument, "-x", CLI_OURS, NULL},
-	{KEY_EXTRACT_TO, required_argument, "--extract", CLI_OURS, NULL},
-
-	{'a', no_argument, "-a", CLI_OURS, NULL},
-	{KEY_AUTO, no_argument, "--auto-compress", CLI_OURS, NULL},
-	{'j', no_argument, "-j", CLI_OURS, NULL},
-	{KEY_BZIP2, no_argument, "--bzip2", CLI_OURS, NULL},
-	{KEY_FORMAT, required_argument, "--format", CLI_OURS, NULL},
-	{'z', no_argument, "-z", CLI_OURS, NULL},
-	{KEY_GZIP, no_argument, "--gzip", CLI_OURS, NULL},
-	{KEY_LEVEL, required_argument, "--level", CLI_OURS, NULL},
-	{KEY_LZ4, no_argument, "--lz4", CLI_OURS, NULL},
-	{'J', no_argument, "-J", CLI_OURS, NULL},
-	{KEY_XZ, no_argument, "--xz", CLI_OURS, NULL},
-	{KEY_ZSTD, no_argument, "--zstd", CLI_OURS, NULL},
-
-	{'k', no_argument, "-k", CLI_OURS, NULL},
-	{KEY_KEEP_OLD, no_argument, "--keep-old-files", CLI_OURS, NULL},
-	{KEY_NO_SAME_OWNER, no_argument, "--no-same-owner", CLI_OURS, NULL},
-	{KEY_NO_SAME_PERMISSIONS, no_argument, "--no-same-permissions", CLI_OURS, NULL},
-	{'p', no_argument, "-p", CLI_OURS, NULL},
-	{KEY_PRESERVE_PERMISSIONS, no_argument, "--preserve-permissions", CLI_OURS, NULL},
-	{KEY_SAME_PERMISSIONS, no_argument, "--same-permissions", CLI_OURS, NULL},
-	{KEY_SAME_OWNER, no_argument, "--same-owner", CLI_OURS, NULL},
-	{KEY_SKIP_OLD, no_argument, "--skip-old-files", CLI_OURS, NULL},
-
-	CLI_PARTITION_ROW,
-	CLI_TALK_ROWS,
+static const struct cli_tool tool = {
+	.name = "xw-export",
+	.usage = "[-o FILE | -t | -x DIR] [options] IMAGE [PATH...]",
+	.about = "Write the files in an ext2, ext3 or ext4 image as an archive, without "
+		 "mounting it.\n\nPATHs, with everything below them, are read from IMAGE; "
+		 "patterns as in a shell. Without a PATH: everything.",
+	.notes = "Exit status: 0 done, 1 failed, damage found or a PATH is missing, 2 wrong usage.",
+	.tables = {options},
+	.take = cli_pass,
 };
 
-static void print_help(FILE *out)
+static int of_archive(struct cli_line *l, const struct cli_option *o, const char *value)
 {
-	fputs("Usage: xw-export [options] IMAGE [PATH...]\n"
-	      "Write the files in an ext2, ext3 or ext4 image as an archive, without mounting it.\n"
-	      "\n"
-	      "PATHs, with all below them, are taken from IMAGE; patterns as in a shell. Without "
-	      "one:\n"
-	      "everything.\n"
-	      "\n"
-	      "As what:\n"
-	      "  -o, --output FILE         an archive in FILE (default: on standard output);\n"
-	      "  -f, --file FILE           the same\n"
-	      "  -t, --list                a list of the files; with -v like ls -l\n"
-	      "  -x, --extract DIR         the files themselves, in directory DIR\n"
-	      "\n"
-	      "What is taken:\n"
-	      "  -C, --directory DIR       only what is in directory DIR of the image\n"
-	      "  -T, --files-from FILE     PATHs from FILE, one a line (- is standard input);\n"
-	      "      --null                each ends with a NUL, and is taken as it is\n"
-	      "      --exclude PATTERN     leave out what matches (more than once)\n"
-	      "  -X, --exclude-from FILE   the same for each line of FILE\n"
-	      "      --strip-components N  drop N leading components of every name\n"
-	      "      --xattrs-exclude PATTERN, --no-xattrs, --no-acls  leave out attributes\n"
-	      "      --owner USER[:GROUP]  owner of everything; --group GROUP; --mode MODE "
-	      "likewise\n"
-	      "      --order ORDER         tree (default: a directory with all that is in it), "
-	      "disk\n"
-	      "                            (files as their data lie), inode, or name\n"
-	      "\n"
-	      "Archives:\n"
-	      "      --format FORMAT       pax (default), gnu, ustar, newc, odc\n"
-	      "  -z, --gzip   -j, --bzip2   -J, --xz   --zstd   --lz4     compress\n"
-	      "  -a, --auto-compress       as the end of FILE's name says\n"
-	      "      --level N             how hard\n"
-	      "\n"
-	      "Extracting:\n"
-	      "  -p, --preserve-permissions, --same-permissions  all bits of modes, umask or not\n"
-	      "                            (default as root); --no-same-permissions: less umask\n"
-	      "      --same-owner          owners too (default as root); --no-same-owner\n"
-	      "  -k, --keep-old-files      never replace a file; --skip-old-files: nor complain\n"
-	      "\n"
-	      "Running:\n"
-	      "      --acls, --numeric-owner, --selinux, --xattrs  always on; taken for tar's "
-	      "sake\n"
-	      "      --ignore-checksums    read also what fails its checksum\n"
-	      "  -E offset=BYTES           where in IMAGE the filesystem begins\n"
-	      "      --partition N         in partition N of IMAGE\n"
-	      "      --redo-file FILE      where an interrupted change is kept\n"
-	      "      --jobs N              threads that compress (default: processors)\n"
-	      "  -q, --quiet  print nothing but problems    -v, --verbose  print more\n"
-	      "      --json                print the result as JSON (with -o, -t or -x)\n"
-	      "  -V, --version             print the version\n"
-	      "  -h, --help                print this\n"
-	      "\n"
-	      "Exit status: 0 done, 1 failed, damage found or a PATH not there, 2 wrong usage. "
-	      "See\n"
-	      "xw-export(8).\n",
-	      out);
+	((struct export_args *)(void *)l)->of_archive = cli_option_name(o);
+	return cli_pass(l, o, value);
 }
 
-static const char *long_name(int key)
+static int of_extract(struct cli_line *l, const struct cli_option *o, const char *value)
 {
-	switch (key) {
-	case 'C':
-		return "--directory";
-	case 'J':
-		return "--xz";
-	case 'j':
-		return "--bzip2";
-	case 'k':
-		return "--keep-old-files";
-	case 'p':
-	case KEY_SAME_PERMISSIONS:
-		return "--preserve-permissions";
-	case 'z':
-		return "--gzip";
-	default:
-		break;
-	}
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].key == key)
-			return rows[i].name;
-	}
-	return NULL;
+	((struct export_args *)(void *)l)->of_extract = cli_option_name(o);
+	return cli_pass(l, o, value);
 }
 
-static int take(struct cli_line *l, int key, const char *value)
+/* Passed on with the name of the output file. */
+static int take_auto(struct cli_line *l, const struct cli_option *o, const char *value)
 {
-	struct export_args *args = l->arg;
+	struct export_args *args = (void *)l;
 
-	switch (key) {
-	case 'f':
-	case 'o':
-	case KEY_FILE:
-	case KEY_OUTPUT:
-		args->output = value;
-		return -1;
-	case 't':
-	case KEY_LIST:
-		args->list = true;
-		return -1;
-	case 'x':
-	case KEY_EXTRACT_TO:
-		args->extract = value;
-		return -1;
-	case 'a':
-	case KEY_AUTO:
-		args->by_suffix = true;
-		args->of_archive = "--auto-compress";
-		return -1;
-	case KEY_NULL:
-		args->by_nul = true;
-		return -1;
-	case 'C':
-	case 'T':
-		break;
-	default:
-		if (key == 'k' || key == 'p' || (key >= KEY_EXTRACT && key < KEY_EXTRACT_END))
-			args->of_extract = long_name(key);
-		else
-			args->of_archive = long_name(key);
-	}
-	cli_line_push(l, long_name(key), value);
+	(void)value;
+	args->by_suffix = true;
+	args->of_archive = o->name;
 	return -1;
 }
 
@@ -251,18 +125,15 @@ static int check(struct export_args *args)
 		return conflict(args, args->of_extract, "needs -x");
 	if (args->by_suffix && to_stdout)
 		return conflict(args, "-a", "needs -o FILE, whose suffix selects the compression");
-	if (args->line.json && archive && to_stdout) {
-		cli_line_failf(&args->line,
-			       "--json needs -o FILE, -t or -x: standard output has the archive");
-		return EXIT_USAGE;
-	}
-	if (archive && to_stdout && isatty(STDOUT_FILENO)) {
-		cli_line_failf(
+	if (args->line.json && archive && to_stdout)
+		return cli_line_refuse(
 			&args->line,
-			"an archive is not written to a terminal: use -o FILE, a pipe, or -t to "
-			"list");
-		return EXIT_USAGE;
-	}
+			"--json needs -o FILE, -t or -x: standard output has the archive");
+	if (archive && to_stdout && isatty(STDOUT_FILENO))
+		return cli_line_refuse(
+			&args->line,
+			"an archive is not written to a terminal: use -o FILE, a pipe, or -t "
+			"to list");
 	return -1;
 }
 
@@ -292,34 +163,30 @@ static const char *letters_of_tar(char **argv)
 
 int export_args_parse(struct export_args *args, int argc, char **argv)
 {
+	struct cli_line *l = &args->line;
+	const char *letters = letters_of_tar(argv);
+	char *image;
 	int status;
 
-	*args = (struct export_args){
-		.line = {.tool = "xw-export",
-			 .usage = "xw-export [-o FILE | -t | -x DIR] [options] IMAGE [PATH...]",
-			 .rows = rows,
-			 .n_rows = sizeof(rows) / sizeof(rows[0]),
-			 .help = print_help,
-			 .take = take,
-			 .arg = args},
-	};
-	if (letters_of_tar(argv)) {
+	*args = (struct export_args){.line = {.tool = &tool}};
+	if (letters) {
 		for (char **arg = argv; *arg; arg++)
-			args->line.json |= !strcmp(*arg, "--json");
-		cli_line_failf(
-			&args->line,
-			"%s is tar's: here -tv IMAGE lists, and -x DIR IMAGE extracts into DIR",
-			letters_of_tar(argv));
-		return EXIT_USAGE;
+			l->json |= !strcmp(*arg, "--json");
+		return cli_line_refuse(
+			l, "%s is tar's: here -tv IMAGE lists, and -x DIR IMAGE extracts into DIR",
+			letters);
 	}
-	status = cli_line_read(&args->line, argc, argv);
-	if (status < 0)
-		status = cli_line_first(&args->line, argc, argv, &args->image);
+	status = cli_line_read(l, &tool, argc, argv);
 	if (status >= 0)
 		return status;
-	args->paths = argv + optind;
-	status = cli_line_offset(&args->line, argv[optind - 1]);
-	if (status < 0)
-		cli_line_redo(&args->line, args->image, "--redo-file");
-	return status < 0 ? check(args) : status;
+	image = *l->operands;
+	status = cli_line_first(l, &args->image);
+	if (status >= 0)
+		return status;
+	args->paths = l->operands;
+	status = cli_line_offset(l, image);
+	if (status >= 0)
+		return status;
+	cli_line_redo(l, args->image, "--redo-file");
+	return check(args);
 }

@@ -30,7 +30,7 @@ static int set_all(struct xw_export *x, const struct export_args *args)
 	for (size_t i = 0; i < args->line.count && !err; i++) {
 		const struct cli_setting *s = &args->line.settings[i];
 
-		if (strcmp(s->name, "now") && strcmp(s->name, EXPORT_NAMES))
+		if (strcmp(s->name, EXPORT_NAMES))
 			err = xw_export_set(x, s->name, s->value);
 	}
 	if (!err && args->by_suffix)

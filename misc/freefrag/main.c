@@ -16,8 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_REDO = CLI_KEY_OWN, KEY_SVG };
-
 struct args {
 	struct cli_line line;
 	struct xw_show_source source;
@@ -25,73 +23,41 @@ struct args {
 	const char *svg; /* "-": standard output, which then has no report */
 };
 
-static const struct cli_row rows[] = {
-	{'c', required_argument, "-c", CLI_OURS, NULL},
-	{'i', no_argument, "-i", CLI_OURS, NULL},
-	{'E', required_argument, "-E", CLI_OURS, NULL},
-	{KEY_REDO, required_argument, "--redo-file", CLI_OURS, NULL},
-	{KEY_SVG, required_argument, "--svg", CLI_OURS, NULL},
-	CLI_PARTITION_ROW,
-	CLI_TALK_ROWS,
+static cli_take set_chunk;
+
+static const struct cli_option options[] = {
+	{"-c", NULL, "KIB", "count the free chunks of this size, a power of two", set_chunk},
+	{NULL, "--svg", "FILE",
+	 "draw a map of the groups and the sizes of free extents; - draws to standard output "
+	 "instead of the report",
+	 cli_text, offsetof(struct args, svg)},
+	SHOW_SOURCE_ROWS(struct args),
+	CLI_QUIET("print nothing but problems"),
+	CLI_VERBOSE("print more"),
+	CLI_JSON("print the result as JSON"),
+	CLI_VERSION,
+	CLI_HELP,
+	CLI_END,
 };
 
-static void print_help(FILE *out)
-{
-	fputs("Usage: xw-freefrag [options] IMAGE\n"
-	      "Print the free-space fragmentation of an ext2, ext3 or ext4 image.\n"
-	      "\n"
-	      "  -c KIB              count the free chunks of this size, a power of two\n"
-	      "      --svg FILE      draw a map of the groups and the sizes of free extents;\n"
-	      "                      - draws to standard output instead of the report\n"
-	      "  -i                  IMAGE is a file made by e2image(8)\n"
-	      "  -E offset=BYTES     where in IMAGE the filesystem begins\n"
-	      "      --partition N   in partition N of IMAGE\n"
-	      "      --redo-file FILE  where an interrupted change is kept\n"
-	      "      --json          print it as JSON\n"
-	      "  -q, --quiet; -v, --verbose  say less, or more\n"
-	      "  -V, --version       print the version\n"
-	      "  -h, --help          print this\n"
-	      "\n"
-	      "Exit status: 0 done, 1 failed or damage found, 2 wrong usage. See xw-freefrag(8).\n",
-	      out);
-}
+static const struct cli_tool tool = {
+	.name = "xw-freefrag",
+	.usage = "[-c KIB] [-h] [--svg FILE] [--json] IMAGE",
+	.about = "Print the free-space fragmentation of an ext2, ext3 or ext4 image.",
+	.notes = "Exit status: 0 done, 1 failed or damage found, 2 wrong usage.",
+	.tables = {options},
+};
 
-static int set_chunk(struct args *args, const char *text)
+static int set_chunk(struct cli_line *l, const struct cli_option *o, const char *value)
 {
-	if (xw_parse_u64(text, &args->chunk) || args->chunk > UINT64_C(1) << 40) {
-		cli_line_failf(&args->line, "-c %s: not a number of KiB", text);
-		return EXIT_USAGE;
-	}
-	if (args->chunk & (args->chunk - 1)) {
-		cli_line_failf(&args->line, "-c %s: the chunk size must be a power of 2", text);
-		return EXIT_USAGE;
-	}
+	struct args *args = (void *)l;
+
+	(void)o;
+	if (xw_parse_u64(value, &args->chunk) || args->chunk > UINT64_C(1) << 40)
+		return cli_line_refuse(l, "-c %s: not a number of KiB", value);
+	if (args->chunk & (args->chunk - 1))
+		return cli_line_refuse(l, "-c %s: the chunk size must be a power of 2", value);
 	return -1;
-}
-
-static int take(struct cli_line *l, int key, const char *value)
-{
-	struct args *args = l->arg;
-	struct xw_diag diag = {0};
-
-	switch (key) {
-	case 'c':
-		return set_chunk(args, value);
-	case 'i':
-		args->source.e2image = true;
-		return -1;
-	case 'E':
-		if (!xw_show_source_set(&args->source, "-E", value, &diag))
-			return -1;
-		cli_line_failf(l, "%s", diag.text);
-		return EXIT_USAGE;
-	case KEY_SVG:
-		args->svg = value;
-		return -1;
-	default:
-		args->source.redo_file = value;
-		return -1;
-	}
 }
 
 static bool to_stdout(const struct args *args)
@@ -101,25 +67,17 @@ static bool to_stdout(const struct args *args)
 
 static int parse(struct args *args, int argc, char **argv)
 {
+	struct cli_line *l = &args->line;
 	int status;
 
-	*args = (struct args){
-		.line = {.tool = "xw-freefrag",
-			 .usage = "xw-freefrag [-c KIB] [-h] [--svg FILE] [--json] IMAGE",
-			 .rows = rows,
-			 .n_rows = sizeof(rows) / sizeof(rows[0]),
-			 .help = print_help,
-			 .take = take}};
-	args->line.arg = args;
-	status = cli_line_read(&args->line, argc, argv);
+	*args = (struct args){0};
+	status = cli_line_read(l, &tool, argc, argv);
 	if (status < 0)
-		status = cli_line_image(&args->line, argc, argv, &args->source.path);
-	if (status < 0 && !args->source.redo_file)
-		args->source.redo_file = cli_line_redo_dir(&args->line, args->source.path);
-	if (status >= 0 || !args->line.json || !to_stdout(args))
-		return status;
-	cli_line_failf(&args->line, "--json needs --svg FILE: standard output has the drawing");
-	return EXIT_USAGE;
+		status = xw_show_source_path(l, &args->source);
+	if (status < 0 && l->json && to_stdout(args))
+		return cli_line_refuse(l,
+				       "--json needs --svg FILE: standard output has the drawing");
+	return status;
 }
 
 static int draw(const struct args *args, struct xw_image *img, const struct xw_freefrag *ff)

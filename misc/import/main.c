@@ -16,6 +16,8 @@ static int set_all(struct xw_import *x, const struct import_args *args)
 	const char *tmpdir = cli_tmpdir();
 	int err = tmpdir ? xw_import_set(x, "--tmpdir", tmpdir) : 0;
 
+	if (args->line.now && !err)
+		err = xw_import_set(x, "now", args->line.now);
 	for (size_t i = 0; i < args->line.count && !err; i++)
 		err = xw_import_set(x, args->line.settings[i].name, args->line.settings[i].value);
 	for (char **source = args->sources; *source && !err; source++) {

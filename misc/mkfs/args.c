@@ -10,102 +10,131 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_FREE = CLI_KEY_OWN, KEY_FREE_INODES, KEY_GROW_RATIO, KEY_GROW_TO, KEY_REPLACE };
+static cli_take take_source, take_flag, take_force, take_nodiscard, take_quota_types, take_extended;
 
-static const struct cli_row rows[] = {
-	{'b', required_argument, "-b", CLI_TO_LIBRARY, NULL},
-	{'c', no_argument, "-c", CLI_TO_LIBRARY, NULL},
-	{'C', required_argument, "-C", CLI_TO_LIBRARY, NULL},
-	{'D', no_argument, "-D", CLI_TO_LIBRARY, NULL},
-	{'e', required_argument, "-e", CLI_TO_LIBRARY, NULL},
-	{'E', required_argument, "-E", CLI_TO_LIBRARY, NULL},
-	{'g', required_argument, "-g", CLI_TO_LIBRARY, NULL},
-	{'G', required_argument, "-G", CLI_TO_LIBRARY, NULL},
-	{'i', required_argument, "-i", CLI_TO_LIBRARY, NULL},
-	{'I', required_argument, "-I", CLI_TO_LIBRARY, NULL},
-	{'j', no_argument, "-j", CLI_TO_LIBRARY, NULL},
-	{'J', required_argument, "-J", CLI_TO_LIBRARY, NULL},
-	{'l', required_argument, "-l", CLI_TO_LIBRARY, NULL},
-	{'L', required_argument, "-L", CLI_TO_LIBRARY, NULL},
-	{'m', required_argument, "-m", CLI_TO_LIBRARY, NULL},
-	{'M', required_argument, "-M", CLI_TO_LIBRARY, NULL},
-	{'N', required_argument, "-N", CLI_TO_LIBRARY, NULL},
-	{'o', required_argument, "-o", CLI_TO_LIBRARY, NULL},
-	{'O', required_argument, "-O", CLI_TO_LIBRARY, NULL},
-	{'r', required_argument, "-r", CLI_TO_LIBRARY, NULL},
-	{'S', no_argument, "-S", CLI_TO_LIBRARY, NULL},
-	{'t', required_argument, "-t", CLI_TO_LIBRARY, NULL},
-	{'T', required_argument, "-T", CLI_TO_LIBRARY, NULL},
-	{'U', required_argument, "-U", CLI_TO_LIBRARY, NULL},
-	{KEY_FREE, required_argument, "--free", CLI_TO_LIBRARY, NULL},
-	{KEY_FREE_INODES, required_argument, "--free-inodes", CLI_TO_LIBRARY, NULL},
-	{KEY_GROW_RATIO, required_argument, "--grow-ratio", CLI_TO_LIBRARY, NULL},
-	{KEY_GROW_TO, required_argument, "--grow-to", CLI_TO_LIBRARY, NULL},
+#define AT(member) offsetof(struct mkfs_args, member)
 
-	CLI_PARTITION_ROW,
-	CLI_FILL_ROWS,
-	CLI_LABEL_ROWS,
-	CLI_TALK_ROWS,
-
-	{'k', no_argument, "-k", CLI_REFUSED, "keeping the bad block list"},
-
-	{'d', required_argument, "-d", CLI_OURS, NULL},
-	{'F', no_argument, "-F", CLI_OURS, NULL},
-	{CLI_KEY_FORCE, no_argument, "--force", CLI_ALIAS, "F"},
-	{'K', no_argument, "-K", CLI_OURS, NULL},
-	{'n', no_argument, "-n", CLI_OURS, NULL},
-	{'Q', required_argument, "-Q", CLI_OURS, NULL},
-	{'R', required_argument, "-R", CLI_OURS, NULL},
-	{'z', required_argument, "-z", CLI_OURS, NULL},
-	{KEY_REPLACE, no_argument, "--replace", CLI_OURS, NULL},
+static const struct cli_option filling[] = {
+	CLI_HEADING("Filling"),
+	{"-d", NULL, "SOURCE",
+	 "a directory, an archive of any format or compression, - for a stream on standard "
+	 "input, oci:PATH[:REF] or docker-archive:FILE[:TAG]",
+	 take_source},
+	CLI_END,
 };
 
-/* The name of -E quotatype= before 1.43. */
-static int push_quota_types(struct cli_line *l, const char *value)
-{
-	char *text = NULL;
+static const struct cli_option options[] = {
+	{NULL, "--free", "SIZE|N%", "without SIZE: this much free space in the image"},
+	{NULL, "--free-inodes", "N", "without SIZE: at least this many free inodes"},
+	{NULL, "--grow-to", "SIZE",
+	 "inodes, descriptors and a journal that allow resize2fs to grow it to SIZE"},
+	{NULL, "--grow-ratio", "BYTES",
+	 "without SIZE: bytes per inode after resize2fs has grown it"},
+	CLI_HEADING("The filesystem, as in mke2fs(8)"),
+	{"-t", NULL, "ext2|ext3|ext4", "type (default: ext4)"},
+	{"-T", NULL, "TYPES", "usage types"},
+	{"-O", NULL, "LIST", "features; ^ clears one"},
+	{"-E", NULL, "LIST", "extended options"},
+	{"-b", NULL, "SIZE", "block size (default: 4096)"},
+	{"-C", NULL, "SIZE", "cluster size"},
+	{"-I", NULL, "SIZE", "inode size"},
+	{"-i", NULL, "BYTES", "bytes per inode"},
+	{"-N", NULL, "COUNT", "number of inodes"},
+	{"-g", NULL, "BLOCKS", "blocks per group"},
+	{"-G", NULL, "GROUPS", "groups per flex group"},
+	{"-m", NULL, "PERCENT", "reserved blocks"},
+	{"-j", NULL, NULL, "make a journal"},
+	{"-J", NULL, "LIST", "options of the journal"},
+	{"-r", NULL, "N", "revision"},
+	{"-c", NULL, NULL, "search for bad blocks"},
+	{"-l", NULL, "FILE", "list of bad blocks"},
+	{"-L", "--label", "LABEL", "volume label", .as = "-L"},
+	{"-U", "--uuid", "UUID|clear|random|time", "UUID of the filesystem", .as = "-U"},
+	{"-M", NULL, "PATH", "last mounted on"},
+	{"-e", NULL, "continue|remount-ro|panic", "behavior on errors"},
+	{"-o", NULL, "OS", "creator"},
+	{"-Q", NULL, "TYPES", "old name of -E quotatype=TYPES", take_quota_types},
+	{"-R", NULL, "LIST", "old name of -E LIST", take_extended},
+	{"-k", NULL, NULL, "keeping the bad block list", cli_refused},
+	CLI_HEADING("Running"),
+	{"-n", NULL, NULL, "plan only, write nothing", take_flag, AT(dry_run)},
+	{"-F", "--force", NULL, "overwrite an existing filesystem or file", take_force, .as = "-F"},
+	{"-K", NULL, NULL, "do not discard the blocks of a device first", take_nodiscard},
+	{"-D", NULL, NULL, "direct I/O"},
+	{"-S", NULL, NULL, "write superblocks and descriptors only, over a damaged filesystem"},
+	{"-z", NULL, "FILE", "write what is overwritten to FILE, for e2undo(8)", cli_text,
+	 AT(undo_file)},
+	CLI_PARTITION,
+	{NULL, "--replace", NULL, "replace an old image by a new file, once that is complete",
+	 take_flag, AT(replace)},
+	{NULL, "--jobs", "N", "threads (default: processors); does not change the image"},
+	CLI_QUIET("print nothing but problems"),
+	CLI_VERBOSE("print more; twice: statistics"),
+	CLI_JSON("print the result as JSON"),
+	CLI_VERSION,
+	CLI_HELP,
+	CLI_END,
+};
 
-	if (asprintf(&text, "quotatype=%s", value) < 0) {
-		cli_line_failf(l, "out of memory reading the command line");
-		return EXIT_FAILED;
-	}
-	cli_line_extended(l, text);
-	l->settings[l->count - 1].made = text;
+static const struct cli_tool tool = {
+	.name = "xw-mkfs",
+	.usage = "[options] [-d SOURCE] IMAGE [SIZE]",
+	.about = "Make an ext4 filesystem in IMAGE and, with -d, fill it in the same "
+		 "pass.\n\nSIZE counts KiB, with -b blocks, with a suffix (s K M G T) bytes. "
+		 "If it is omitted with -d and a new IMAGE, the image is as small as its "
+		 "content allows.",
+	.notes = "With SOURCE_DATE_EPOCH, -U and -E hash_seed= the same input gives the same "
+		 "bytes.\nExit status: 0 done, 1 failed, 2 wrong usage.",
+	.tables = {filling, cli_fill_options, options},
+	.take = cli_pass,
+};
+
+static int take_source(struct cli_line *l, const struct cli_option *o, const char *value)
+{
+	struct mkfs_args *args = (void *)l;
+
+	(void)o;
+	args->sources[args->source_count++] = value;
 	return -1;
 }
 
-static int take(struct cli_line *l, int key, const char *value)
+/* An option of the library that this tool must know of, too. */
+static int take_flag(struct cli_line *l, const struct cli_option *o, const char *value)
 {
-	struct mkfs_args *args = l->arg;
+	cli_flag(l, o, value);
+	return cli_pass(l, o, value);
+}
 
-	switch (key) {
-	case 'd':
-		args->sources[args->source_count++] = value;
-		break;
-	case 'F':
-		args->force++;
-		cli_line_push(l, "-F", NULL);
-		break;
-	case 'K': /* its name before -E existed */
-		cli_line_push(l, "-E", "nodiscard");
-		break;
-	case 'n':
-		args->dry_run = true;
-		cli_line_push(l, "-n", NULL);
-		break;
-	case 'Q':
-		return push_quota_types(l, value);
-	case 'R': /* its name before 1.39 */
-		cli_line_extended(l, value);
-		break;
-	case 'z':
-		args->undo_file = value;
-		break;
-	case KEY_REPLACE:
-		args->replace = true;
-		cli_line_push(l, "--replace", NULL);
-		break;
-	}
+static int take_force(struct cli_line *l, const struct cli_option *o, const char *value)
+{
+	((struct mkfs_args *)(void *)l)->force++;
+	return cli_pass(l, o, value);
+}
+
+/* The name of -E nodiscard before -E existed. */
+static int take_nodiscard(struct cli_line *l, const struct cli_option *o, const char *value)
+{
+	(void)o, (void)value;
+	cli_line_push(l, "-E", "nodiscard");
+	return -1;
+}
+
+/* The name of -E quotatype= before 1.43. */
+static int take_quota_types(struct cli_line *l, const struct cli_option *o, const char *value)
+{
+	char *text;
+
+	(void)o;
+	if (asprintf(&text, "quotatype=%s", value) < 0)
+		text = NULL;
+	return cli_line_push_made(l, "-E", text);
+}
+
+/* The name of -E before 1.39. */
+static int take_extended(struct cli_line *l, const struct cli_option *o, const char *value)
+{
+	(void)o;
+	cli_line_extended(l, value);
 	return -1;
 }
 
@@ -119,106 +148,91 @@ static void push_sectors(struct cli_line *l)
 		cli_line_push(l, "physical-sector-size", physical);
 }
 
-static int take_operands(struct mkfs_args *args, int argc, char **argv)
+static int take_operands(struct mkfs_args *args)
 {
-	int status = cli_line_first(&args->line, argc, argv, &args->image);
+	struct cli_line *l = &args->line;
+	int status = cli_line_first(l, &args->image);
 
 	if (status >= 0)
 		return status;
-	if (strstr(args->image, "?offset=") && access(args->image, F_OK)) {
-		cli_line_failf(&args->line, "%s: an offset is given with -E offset=BYTES",
-			       args->image);
-		return EXIT_USAGE;
-	}
-	if (args->line.partition && args->replace) {
-		cli_line_failf(&args->line, "--replace: not with --partition");
-		return EXIT_USAGE;
-	}
-	status = cli_line_partition(&args->line, args->image);
+	if (strstr(args->image, "?offset=") && access(args->image, F_OK))
+		return cli_line_refuse(l, "%s: an offset is given with -E offset=BYTES",
+				       args->image);
+	if (l->partition && args->replace)
+		return cli_line_refuse(l, "--replace: not with --partition");
+	status = cli_line_partition(l, args->image);
 	if (status >= 0)
 		return status;
-	args->line.image = NULL; /* its partitions are named where it is refused */
-	if (strcmp(args->image, "-") == 0) {
-		cli_line_failf(&args->line,
-			       "IMAGE '-': an image cannot be written sequentially; name a file");
-		return EXIT_USAGE;
-	}
-	if (args->undo_file && !cli_undo_file(&args->line, "mke2fs", args->image, &args->undo_file,
-					      &args->undo_default))
-		return EXIT_FAILED;
+	l->image = NULL; /* the refusal to overwrite it names its partitions */
+	if (strcmp(args->image, "-") == 0)
+		return cli_line_refuse(
+			l, "IMAGE '-': an image cannot be written sequentially; name a file");
+	status = cli_line_undo(l, "mke2fs", args->image, &args->undo_file);
+	if (status >= 0)
+		return status;
 	if (args->undo_file)
-		cli_line_push(&args->line, "-z", args->undo_file);
-	if (optind < argc)
-		cli_line_push(&args->line, "SIZE", argv[optind++]);
-	if (optind < argc)
-		return cli_line_operands(
-			&args->line, "unexpected argument '%s' after IMAGE and SIZE", argv[optind]);
+		cli_line_push(l, "-z", args->undo_file);
+	if (*l->operands)
+		cli_line_push(l, "SIZE", *l->operands++);
+	if (*l->operands)
+		return cli_line_operands(l, "unexpected argument '%s' after IMAGE and SIZE",
+					 *l->operands);
 	return -1;
 }
 
 /*
  * Under its stock names the tool makes what mke2fs(8) makes: the type of mkfs.ext2, mkfs.ext3 and
- * mkfs.ext4, and ext2 as mke2fs. A -t on the command line comes later and takes precedence.
+ * mkfs.ext4, and ext2 as mke2fs.
  */
-static int insert_type(struct mkfs_args *args, int argc, char **argv)
+static const char *type_by_name(const char *program)
 {
-	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
-	const char *name = slash ? slash + 1 : argc ? argv[0] : "";
+	static const struct {
+		const char *name, *type;
+	} names[] = {
+		{"mke2fs", "ext2"},
+		{"mkfs.ext2", "ext2"},
+		{"mkfs.ext3", "ext3"},
+		{"mkfs.ext4", "ext4"},
+	};
+	const char *slash = strrchr(program, '/');
 
-	args->argv = calloc((size_t)argc + 3, sizeof(*args->argv));
-	if (!args->argv)
-		return -1;
-	memcpy(args->argv, argv, (size_t)argc * sizeof(*argv));
-	if (strcmp(name, "mke2fs") == 0)
-		name = "mkfs.ext2";
-	if (strncmp(name, "mkfs.ext", 8) != 0 || !strchr("234", name[8]) || strlen(name) != 9)
-		return argc;
-	args->stock_name = true;
-	memcpy(args->type_option, "-t", 3);
-	memcpy(args->type, name + 5, 5);
-	memmove(args->argv + 3, args->argv + 1, (size_t)(argc - 1) * sizeof(*argv));
-	args->argv[1] = args->type_option;
-	args->argv[2] = args->type;
-	return argc + 2;
+	program = slash ? slash + 1 : program;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(program, names[i].name))
+			return names[i].type;
+	return NULL;
 }
 
 int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 {
+	struct cli_line *l = &args->line;
 	int status;
 
 	*args = (struct mkfs_args){
-		.line = {.tool = "xw-mkfs",
-			 .usage = "xw-mkfs [options] [-d SOURCE] IMAGE [SIZE]",
-			 .rows = rows,
-			 .n_rows = sizeof(rows) / sizeof(rows[0]),
-			 .help = mkfs_print_help,
-			 .take = take,
-			 .arg = args},
+		.line = {.tool = &tool},
 		.sources = calloc((size_t)argc + 1, sizeof(*args->sources)),
+		.stock_type = argc ? type_by_name(argv[0]) : NULL,
 	};
-	argc = insert_type(args, argc, argv);
-	if (argc < 0 || !args->sources) {
-		cli_line_failf(&args->line, "out of memory reading the command line");
-		return EXIT_FAILED;
-	}
-	status = cli_line_read(&args->line, argc, args->argv);
+	if (!args->sources)
+		return cli_line_no_memory(l);
+	status = cli_line_read(l, &tool, argc, argv);
+	if (status >= 0)
+		return status;
+	push_sectors(l);
+	status = cli_source_config(l);
 	if (status < 0)
-		push_sectors(&args->line);
-	if (status < 0)
-		status = cli_source_config(&args->line);
-	if (status < 0)
-		status = take_operands(args, argc, args->argv);
-	for (size_t i = 0; i < args->source_count && status < 0; i++)
-		if (cli_source_is_terminal(&args->line, args->sources[i]))
-			status = EXIT_USAGE;
-	return status < 0 ? mkfs_config_read(args) : status;
+		status = take_operands(args);
+	if (status >= 0)
+		return status;
+	for (size_t i = 0; i < args->source_count; i++)
+		if (cli_source_is_terminal(l, args->sources[i]))
+			return EXIT_USAGE;
+	return mkfs_config_read(args);
 }
 
 void mkfs_args_free(struct mkfs_args *args)
 {
 	cli_line_free(&args->line);
 	free(args->sources);
-	free(args->argv);
 	free(args->config);
-	free(args->undo_default);
 }

@@ -19,15 +19,6 @@
 /* The library limits the size: one more byte lets it report that. */
 #define READ_MAX ((1u << 20) + 1)
 
-static bool usage_type_named(const struct cli_line *l)
-{
-	for (size_t i = 0; i < l->count; i++) {
-		if (!strcmp(l->settings[i].name, "-T"))
-			return true;
-	}
-	return false;
-}
-
 static int read_all(struct mkfs_args *args, FILE *in)
 {
 	args->config = malloc(READ_MAX);
@@ -49,7 +40,7 @@ int mkfs_config_read(struct mkfs_args *args)
 	int status;
 
 	if (!name)
-		name = usage_type_named(&args->line) ? SYSTEM_FILE : "";
+		name = cli_line_setting(&args->line, "-T") ? SYSTEM_FILE : "";
 	if (!*name)
 		return -1;
 	args->config_name = name;

@@ -50,7 +50,7 @@ static bool continues_as_stock(const struct mkfs_args *args)
 {
 	struct stat image, source;
 
-	if (!args->stock_name || args->replace || cli_can_ask() || stat(args->image, &image))
+	if (!args->stock_type || args->replace || cli_can_ask() || stat(args->image, &image))
 		return false;
 	for (size_t i = 0; i < args->source_count; i++) {
 		if (!stat(args->sources[i], &source) && source.st_dev == image.st_dev &&

@@ -58,6 +58,10 @@ static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, bool overwri
 		err = xw_mkfs_set(m, "--tmpdir", tmpdir);
 	if (args->config && !err)
 		err = xw_mkfs_set_config(m, args->config_name, args->config, args->config_len);
+	if (args->stock_type && !err) /* a -t on the command line takes precedence */
+		err = xw_mkfs_set(m, "-t", args->stock_type);
+	if (args->line.now && !err)
+		err = xw_mkfs_set(m, "now", args->line.now);
 	for (size_t i = 0; i < args->line.count && !err; i++)
 		err = xw_mkfs_set(m, args->line.settings[i].name, args->line.settings[i].value);
 	for (size_t i = 0; i < args->source_count && !err; i++)

@@ -12,16 +12,14 @@ struct mkfs_args {
 	const char **sources; /* owned array */
 	size_t source_count;
 	const char *image;
-	char **argv; /* the command line with options implied by the program name, owned */
-	char type_option[3], type[5];
+	/* implied by the name mke2fs, mkfs.ext2, mkfs.ext3 or mkfs.ext4; NULL: another name */
+	const char *stock_type;
 	unsigned force;
 	bool dry_run, replace;
-	bool stock_name; /* called as mke2fs, mkfs.ext2, mkfs.ext3 or mkfs.ext4 */
 	char *config; /* the mke2fs.conf to use, owned; NULL = none */
 	const char *config_name;
 	size_t config_len;
 	const char *undo_file; /* NULL: none */
-	char *undo_default; /* owned; what -z '' means */
 };
 
 /* -1: continue; otherwise the exit status (help or an error was printed). */
@@ -51,7 +49,5 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite, struct mkfs_said *sa
 
 /* The closing report, or the plan of a dry run, in a few aligned lines. */
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r);
-
-void mkfs_print_help(FILE *out);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "cli/options.h"
 #include "read/bitmaps.h"
 #include "read/image.h"
 
@@ -128,11 +129,23 @@ struct xw_show_source {
 	bool e2image;
 };
 /*
- * "superblock=BLOCK,blocksize=BYTES" for option "-o", "offset=BYTES" for "-E". XW_ERR_USAGE with a
- * message.
+ * "-o superblock=BLOCK,blocksize=BYTES" or "-E offset=BYTES"; the row's member is the struct
+ * xw_show_source.
  */
-int xw_show_source_set(struct xw_show_source *src, const char *option, const char *list,
-		       struct xw_diag *diag);
+cli_take xw_show_take_source;
+/* Rows of a tool whose structure T has the member `source`. */
+/* clang-format off */
+#define SHOW_SOURCE_ROWS(T) \
+	{"-i", NULL, NULL, "IMAGE is a file made by e2image(8)", cli_flag, \
+	 offsetof(T, source.e2image)}, \
+	{"-E", NULL, "offset=BYTES", "where in IMAGE the filesystem begins", \
+	 xw_show_take_source, offsetof(T, source)}, \
+	CLI_PARTITION, \
+	{NULL, "--redo-file", "FILE", "redo file of an interrupted change", cli_text, \
+	 offsetof(T, source.redo_file)}
+/* clang-format on */
+/* The only operand: the image. -1, or the exit status. */
+int xw_show_source_path(struct cli_line *l, struct xw_show_source *src);
 /*
  * The device: an interrupted change of an xw tool is completed in memory, the journal is not
  * replayed. *pending, which may be NULL: was there such a change?

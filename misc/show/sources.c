@@ -4,6 +4,7 @@
 
 #include "base/auto.h"
 #include "cli/options.h"
+#include "cli/redo.h"
 #include "cli/run.h"
 #include "cli/term.h"
 #include "session/recover.h"
@@ -129,8 +130,8 @@ void xw_show_log(void *arg, enum xw_log_level level, const char *line)
 
 /* ---- by name ---- */
 
-static int set_one(struct xw_show_source *src, const char *option, const char *word, size_t len,
-		   struct xw_diag *diag)
+static int set_one(struct cli_line *l, struct xw_show_source *src, const char *option,
+		   const char *word, size_t len)
 {
 	static const char *const keys[] = {"superblock", "blocksize", "offset"};
 	const bool is_o = !strcmp(option, "-o");
@@ -144,32 +145,41 @@ static int set_one(struct xw_show_source *src, const char *option, const char *w
 		if (name < len && len - name - 1 < sizeof(number))
 			memcpy(number, word + name + 1, len - name - 1);
 		if (xw_parse_size(number, 1, &v) || (i == 1 && v > 65536) || v > INT64_MAX)
-			return xw_fail(diag, XW_ERR_USAGE, "%s %.*s: not %s=NUMBER", option,
-				       (int)len, word, keys[i]);
+			return cli_line_refuse(l, "%s %.*s: not %s=NUMBER", option, (int)len, word,
+					       keys[i]);
 		if (i == 0)
 			src->super = v;
 		else if (i == 1)
 			src->block_size = (uint32_t)v;
 		else
 			src->offset = v;
-		return 0;
+		return -1;
 	}
-	return xw_fail(diag, XW_ERR_USAGE, "%s %.*s: it takes %s", option, (int)len, word,
-		       is_o ? "superblock=BLOCK and blocksize=BYTES" : "offset=BYTES");
+	return cli_line_refuse(l, "%s %.*s: it takes %s", option, (int)len, word,
+			       is_o ? "superblock=BLOCK and blocksize=BYTES" : "offset=BYTES");
 }
 
-int xw_show_source_set(struct xw_show_source *src, const char *option, const char *list,
-		       struct xw_diag *diag)
+int xw_show_take_source(struct cli_line *l, const struct cli_option *o, const char *value)
 {
-	int rc;
+	struct xw_show_source *src = (void *)((char *)l + o->at);
+	int status;
 
 	do {
-		const size_t len = strcspn(list, ",");
+		const size_t len = strcspn(value, ",");
 
-		rc = set_one(src, option, list, len, diag);
-		list += len;
-	} while (!rc && *list++ == ',');
-	return rc;
+		status = set_one(l, src, o->letter, value, len);
+		value += len;
+	} while (status < 0 && *value++ == ',');
+	return status;
+}
+
+int xw_show_source_path(struct cli_line *l, struct xw_show_source *src)
+{
+	const int status = cli_line_image(l, &src->path);
+
+	if (status < 0 && !src->redo_file)
+		src->redo_file = cli_line_redo_dir(l, src->path);
+	return status;
 }
 
 void xw_show_pending(struct xw_json *json, bool pending)

@@ -12,96 +12,83 @@
 #include <string.h>
 #include <time.h>
 
-enum { KEY_COMMIT = CLI_KEY_OWN, KEY_REDO_FILE };
+static cli_take set, set_lastcheck;
 
-static const struct cli_row rows[] = {
-	{'c', required_argument, "-c", CLI_OURS, NULL},
-	{'C', required_argument, "-C", CLI_OURS, NULL},
-	{'e', required_argument, "-e", CLI_OURS, NULL},
-	{'E', required_argument, "-E", CLI_OURS, NULL},
-	{'f', no_argument, "-f", CLI_OURS, NULL},
-	{CLI_KEY_FORCE, no_argument, "--force", CLI_ALIAS, "f"},
-	{'g', required_argument, "-g", CLI_OURS, NULL},
-	{'i', required_argument, "-i", CLI_OURS, NULL},
-	{'I', required_argument, "-I", CLI_OURS, NULL},
-	{'j', no_argument, "-j", CLI_OURS, NULL},
-	{'J', required_argument, "-J", CLI_OURS, NULL},
-	{'l', no_argument, "-l", CLI_OURS, NULL},
-	{'L', required_argument, "-L", CLI_OURS, NULL},
-	{'m', required_argument, "-m", CLI_OURS, NULL},
-	{'M', required_argument, "-M", CLI_OURS, NULL},
-	{'o', required_argument, "-o", CLI_OURS, NULL},
-	{'O', required_argument, "-O", CLI_OURS, NULL},
-	{'Q', required_argument, "-Q", CLI_OURS, NULL},
-	{'r', required_argument, "-r", CLI_OURS, NULL},
-	{'T', required_argument, "-T", CLI_OURS, NULL},
-	{'u', required_argument, "-u", CLI_OURS, NULL},
-	{'U', required_argument, "-U", CLI_OURS, NULL},
-	{'z', required_argument, "-z", CLI_OURS, NULL},
-	{KEY_COMMIT, required_argument, "--commit", CLI_OURS, NULL},
-	{KEY_REDO_FILE, required_argument, "--redo-file", CLI_OURS, NULL},
-	{CLI_KEY_JOBS, required_argument, "--jobs", CLI_OURS, NULL},
-	CLI_PARTITION_ROW,
-	CLI_LABEL_ROWS,
-	CLI_TALK_ROWS,
+#define AT(member) offsetof(struct tune_args, member)
+
+static const struct cli_option options[] = {
+	{"-l", NULL, NULL, "list the superblock (after the change, if there is one)", cli_flag,
+	 AT(list)},
+	{"-L", "--label", "LABEL", "volume label", .as = "-L"},
+	{"-M", NULL, "DIR", "directory of the last mount"},
+	{"-U", "--uuid", "UUID|clear|random|time", "UUID; checksums made with it are updated",
+	 .as = "-U"},
+	{"-m", NULL, "PERCENT", "reserved blocks"},
+	{"-r", NULL, "BLOCKS", "reserved blocks, as a number"},
+	{"-u", NULL, "USER", "user who may use the reserved blocks"},
+	{"-g", NULL, "GROUP", "group that may use the reserved blocks"},
+	{"-e", NULL, "continue|remount-ro|panic", "behavior on errors"},
+	{"-c", NULL, "COUNT", "mounts between checks"},
+	{"-C", NULL, "COUNT", "mounts since the last check"},
+	{"-i", NULL, "N[d|m|w]", "time between checks"},
+	{"-T", NULL, "TIME", "time of the last check: YYYYMMDD[HH[MM[SS]]] or now", set_lastcheck},
+	{"-o", NULL, "[^]OPTION,...", "default mount options"},
+	{"-O", NULL, "[^]FEATURE,...", "features; [^]itree: trees of all large directories"},
+	{"-Q", NULL, "[^]TYPE,...", "quota: usrquota, grpquota, prjquota"},
+	{"-I", NULL, "SIZE", "larger inodes, SIZE bytes each"},
+	{"-j", NULL, NULL, "make a journal"},
+	{"-J", NULL, "LIST", "size=MIB: make a journal; fast_commit_size=KIB with fast_commit"},
+	{"-E", NULL, "LIST",
+	 "clear_mmp, clear_pending, mmp_update_interval=, stride=, stripe_width=, hash_alg=, "
+	 "mount_opts=, force_fsck, [^]test_fs, encoding=, encoding_flags=, orphan_file_size=, "
+	 "offset=BYTES"},
+	{"-f", "--force", NULL, "allow changes that are not advisable", .as = "-f"},
+	{"-z", NULL, "FILE", "write what the change overwrites to FILE, for e2undo(8)", cli_text,
+	 AT(undo_file)},
+	CLI_PARTITION,
+	CLI_END,
 };
 
-static void print_help(FILE *out)
-{
-	fputs("Usage: xw-tune [options] IMAGE\n"
-	      "Change parameters and features of an ext2, ext3 or ext4 image. All of it happens as "
-	      "one\n"
-	      "unit: whatever goes wrong, IMAGE is what it was or what it should become.\n"
-	      "\n"
-	      "  -l                   list the superblock (after the change, if there is one)\n"
-	      "  -L, --label LABEL    -M DIR: label, directory of the last mount\n"
-	      "  -U, --uuid UUID      or clear, random, time: checksums made with it follow\n"
-	      "  -m PERCENT           -r BLOCKS: reserved; -u USER, -g GROUP: for whom\n"
-	      "  -e BEHAVIOR          on errors: continue, remount-ro, panic\n"
-	      "  -c COUNT             -C COUNT: mounts between checks, mounts so far\n"
-	      "  -i N[d|m|w]          -T TIME: between checks, of the last one\n"
-	      "  -o [^]OPTION,...     default mount options\n"
-	      "  -O [^]FEATURE,...    features; [^]itree: trees of all large directories\n"
-	      "  -Q [^]TYPE,...       quota: usrquota, grpquota, prjquota\n"
-	      "  -I SIZE              larger inodes, SIZE bytes each\n"
-	      "  -j, -J size=MIB      make a journal; -J fast_commit_size=KIB with fast_commit\n"
-	      "  -E LIST              clear_mmp, clear_pending, mmp_update_interval=, stride=,\n"
-	      "                       stripe_width=, hash_alg=,\n"
-	      "                       mount_opts=, force_fsck, [^]test_fs, encoding=, "
-	      "encoding_flags=,\n"
-	      "                       orphan_file_size=, offset=BYTES\n"
-	      "  -f, --force          also what is not advisable\n"
-	      "  -z FILE              write what the change overwrites to FILE, for e2undo(8)\n"
-	      "      --partition N    the filesystem in partition N of IMAGE\n"
-	      "\n" CLI_REDO_HELP(" ") "      --jobs N         threads (default: processors)\n"
-				      "  -q, --quiet          print nothing but problems\n"
-				      "  -v, --verbose        print more\n"
-				      "      --json           print the result as JSON\n"
-				      "  -V, --version        print the version\n"
-				      "  -h, --help           print this\n"
-				      "\n"
-				      "Exit status: 0 done, 1 failed and IMAGE is what it was. See "
-				      "xw-tune(8).\n",
-	      out);
-}
+static const struct cli_option running[] = {
+	{NULL, "--jobs", "N", "threads (default: processors)"},
+	CLI_QUIET("print nothing but problems"),
+	CLI_VERBOSE("print more"),
+	CLI_JSON("print the result as JSON"),
+	CLI_VERSION,
+	CLI_HELP,
+	CLI_END,
+};
+
+static const struct cli_tool tool = {
+	.name = "xw-tune",
+	.usage = "[options] IMAGE",
+	.about = "Change parameters and features of an ext2, ext3 or ext4 image. All changes "
+		 "are committed as one unit: whatever goes wrong, IMAGE has its old or its new "
+		 "state.",
+	.notes = "Exit status: 0 done, 1 failed and IMAGE is unchanged.",
+	.tables = {options, cli_commit_options, running},
+	.take = set,
+};
+
+static const struct cli_tool e2label = {.name = "e2label", .usage = "IMAGE [LABEL]"};
 
 static void log_line(void *arg, enum xw_log_level level, const char *line)
 {
 	cli_run_log(arg, (enum xw_severity)level, line);
 }
 
-/* Set it by the name that its row has, and print what is wrong with it as tune2fs does. */
-static int set(struct tune_args *args, int key, const char *value)
+static int set_as(struct tune_args *args, const char *option, const char *value)
 {
-	const struct cli_row *row = rows;
-
-	while (row->key != key)
-		row++;
 	xw_diag_clear(&args->diag);
-	if (!xw_tune_option(&args->o, row->name, value))
+	if (!xw_tune_option(&args->o, option, value))
 		return -1;
 	cli_line_failf(&args->line, "%s", args->diag.text);
 	return args->o.malformed ? cli_line_usage(&args->line) : EXIT_FAILED;
+}
+
+static int set(struct cli_line *l, const struct cli_option *o, const char *value)
+{
+	return set_as((void *)l, cli_option_name(o), value);
 }
 
 /* YYYYMMDD[HH[MM[SS]]] in local time. */
@@ -125,70 +112,49 @@ static bool parse_date(const char *text, int64_t *out)
 	return at >= 0;
 }
 
-/* The library has times in seconds. */
-static int set_lastcheck(struct tune_args *args, const char *value)
+/* The library takes times in seconds. */
+static int set_lastcheck(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	char seconds[24];
 	int64_t at;
 
 	if (!strcmp(value, "now"))
-		return set(args, 'T', value);
+		return set(l, o, value);
 	if (!parse_date(value, &at)) {
-		cli_line_failf(&args->line, "Couldn't parse date/time specifier: %s", value);
-		return cli_line_usage(&args->line);
+		cli_line_failf(l, "Couldn't parse date/time specifier: %s", value);
+		return cli_line_usage(l);
 	}
 	snprintf(seconds, sizeof(seconds), "%" PRId64, at);
-	return set(args, 'T', seconds);
+	return set(l, o, seconds);
 }
 
-static int take(struct cli_line *l, int key, const char *value)
-{
-	struct tune_args *args = l->arg;
-
-	switch (key) {
-	case 'l':
-		args->list = true;
-		return -1;
-	case 'T':
-		return set_lastcheck(args, value);
-	case 'z': /* what an empty name means depends on that of the image */
-		args->undo_file = value;
-		return -1;
-	default:
-		return set(args, key, value);
-	}
-}
-
-/* The current time: SOURCE_DATE_EPOCH, else the clock, also where that is before 1970. */
+/* The current time, unless it is before 1970: SOURCE_DATE_EPOCH, else the clock. */
 static void settle_now(struct tune_args *args)
 {
-	for (size_t i = 0; i < args->line.count; i++) {
-		if (!strcmp(args->line.settings[i].name, "now"))
-			(void)xw_tune_option(&args->o, "now", args->line.settings[i].value);
-	}
+	if (args->line.now)
+		(void)xw_tune_option(&args->o, "now", args->line.now);
 	xw_diag_clear(&args->diag);
 }
 
 /* "e2label IMAGE [LABEL]": prints the label, or sets it. */
 static int parse_e2label(struct tune_args *args, int argc, char **argv)
 {
-	int status;
+	struct cli_line *l = &args->line;
+	char *none[] = {NULL};
+	int status = cli_line_read(l, &e2label, 0, none); /* no options, but the environment */
 
-	args->line.tool = "e2label";
-	args->line.usage = "e2label IMAGE [LABEL]";
-	status = cli_line_read(&args->line, 1, argv); /* no options, but the environment */
 	if (status >= 0)
 		return status;
 	settle_now(args);
-	if (argc < 2 || argc > 3)
-		return cli_line_operands(&args->line, "%s",
-					 argc < 2 ? "the name of the image is missing"
-						  : "too many arguments");
+	if (argc < 2)
+		return cli_line_operands(l, "the name of the image is missing");
+	if (argc > 3)
+		return cli_line_operands(l, "too many arguments");
 	args->image = argv[1];
-	args->o.opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
-	args->line.quiet = true;
+	args->o.opts.redo_dir = cli_line_redo_dir(l, args->image);
+	l->quiet = true;
 	args->print_label = argc == 2;
-	return argc == 2 ? -1 : set(args, 'L', argv[2]);
+	return argc == 2 ? -1 : set_as(args, "-L", argv[2]);
 }
 
 static bool called_e2label(const char *program)
@@ -202,12 +168,13 @@ static bool called_e2label(const char *program)
 static int check(struct tune_args *args)
 {
 	struct xw_tune_options *o = &args->o;
+	int status;
 
 	if (!args->list && !o->clear_pending && !xw_tune_options_change(o))
 		return cli_line_operands(&args->line, "nothing to change is given");
-	if (args->undo_file && !cli_undo_file(&args->line, "tune2fs", args->image, &args->undo_file,
-					      &args->undo_default))
-		return EXIT_FAILED;
+	status = cli_line_undo(&args->line, "tune2fs", args->image, &args->undo_file);
+	if (status >= 0)
+		return status;
 	if (args->undo_file)
 		o->opts.undo_file = args->undo_file;
 	if (!xw_tune_options_check(o, args->image))
@@ -218,37 +185,33 @@ static int check(struct tune_args *args)
 
 int tune_args_parse(struct tune_args *args, int argc, char **argv)
 {
+	struct cli_line *l = &args->line;
+	char *image;
 	int status;
 
 	*args = (struct tune_args){
-		.line = {.tool = "xw-tune",
-			 .usage = "xw-tune [options] IMAGE",
-			 .rows = rows,
-			 .n_rows = sizeof(rows) / sizeof(rows[0]),
-			 .help = print_help,
-			 .take = take,
-			 .arg = args},
-		.run = {.line = &args->line},
+		.run = {.line = l},
 		.diag = {.log = log_line, .log_arg = &args->run},
 	};
 	xw_tune_options_init(&args->o, &args->diag);
 	args->o.names = cli_name_to_id;
 	if (argc && called_e2label(argv[0]))
 		return parse_e2label(args, argc, argv);
-	status = cli_line_read(&args->line, argc, argv);
+	status = cli_line_read(l, &tool, argc, argv);
 	if (status >= 0)
 		return status;
 	settle_now(args);
-	if (optind != argc - 1)
-		return cli_line_operands(&args->line, "%s",
-					 optind == argc ? "the name of the image is missing"
-							: "one image at a time");
-	args->image = argv[optind];
-	status = cli_line_offset(&args->line, argv[optind]);
+	image = *l->operands;
+	status = cli_line_first(l, &args->image);
+	if (status >= 0)
+		return status;
+	if (*l->operands)
+		return cli_line_operands(l, "one image at a time");
+	status = cli_line_offset(l, image);
 	if (status >= 0)
 		return status;
 	if (!args->o.opts.redo_file)
-		args->o.opts.redo_dir = cli_line_redo_dir(&args->line, args->image);
+		args->o.opts.redo_dir = cli_line_redo_dir(l, args->image);
 	return check(args);
 }
 
@@ -256,5 +219,4 @@ void tune_args_free(struct tune_args *args)
 {
 	xw_tune_options_free(&args->o);
 	cli_line_free(&args->line);
-	free(args->undo_default);
 }

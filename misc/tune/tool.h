@@ -15,7 +15,6 @@ struct tune_args {
 	bool print_label; /* called as "e2label IMAGE" */
 	const char *undo_file; /* -z */
 	const char *image;
-	char *undo_default; /* owned; what -z '' means */
 };
 
 /* -1: continue; otherwise the exit status. End with tune_args_free() in any case. */

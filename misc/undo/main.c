@@ -19,98 +19,80 @@
 struct args {
 	struct cli_line line;
 	const char *file, *image, *undo_file;
-	char *undo_default; /* owned */
 	uint64_t offset;
 	bool offset_set, force, dry_run;
 };
 
-static const struct cli_row rows[] = {
-	{'f', no_argument, "-f", CLI_OURS, NULL},
-	{'n', no_argument, "-n", CLI_OURS, NULL},
-	{'o', required_argument, "-o", CLI_OURS, NULL},
-	{'z', required_argument, "-z", CLI_OURS, NULL},
-	CLI_PARTITION_ROW,
-	CLI_TALK_ROWS,
+static cli_take take_offset, take_partition;
+
+#define AT(member) offsetof(struct args, member)
+
+static const struct cli_option options[] = {
+	{"-f", NULL, NULL, "write even if IMAGE is not in the state that UNDO_FILE is for",
+	 cli_flag, AT(force)},
+	{"-n", NULL, NULL, "only verify UNDO_FILE and that state; write nothing", cli_flag,
+	 AT(dry_run)},
+	{"-o", NULL, "BYTES", "where in IMAGE the filesystem begins (default: as in UNDO_FILE)",
+	 take_offset},
+	CLI_PARTITION,
+	{"-z", NULL, "FILE", "write what is overwritten to another undo file", cli_text,
+	 AT(undo_file)},
+	CLI_QUIET("print nothing but problems"),
+	CLI_VERBOSE("name each piece that is written back"),
+	CLI_JSON("print the result as JSON"),
+	CLI_VERSION,
+	CLI_HELP,
+	CLI_END,
 };
 
-static void print_help(FILE *out)
-{
-	fputs("Usage: xw-undo [options] UNDO_FILE IMAGE\n"
-	      "Take a change of IMAGE back: write what UNDO_FILE holds over it.\n"
-	      "\n"
-	      "  -f             also if IMAGE is not in the state that UNDO_FILE is for\n"
-	      "  -n             only verify UNDO_FILE and that state; write nothing\n"
-	      "  -o BYTES       where in IMAGE the filesystem begins (default: UNDO_FILE says it)\n"
-	      "      --partition N  in partition N of IMAGE, which is a whole disk\n"
-	      "  -z FILE        write what is overwritten to another undo file\n"
-	      "  -v, --verbose  name each piece that is written back\n"
-	      "  -q, --quiet    print nothing but problems\n"
-	      "      --json     print the result as JSON\n"
-	      "  -V, --version  print the version\n"
-	      "  -h, --help     print this\n"
-	      "\n"
-	      "Exit status: 0 done, 1 failed, 2 wrong usage. See xw-undo(8).\n",
-	      out);
-}
+static const struct cli_tool tool = {
+	.name = "xw-undo",
+	.usage = "[-fnqv] [-o BYTES | --partition N] [-z FILE] UNDO_FILE IMAGE",
+	.about = "Undo a change of IMAGE: write the content of UNDO_FILE over it.",
+	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
+	.tables = {options},
+	.take = take_partition,
+};
 
-static int take(struct cli_line *l, int key, const char *value)
+static int set_offset(struct args *args, const char *value)
 {
-	struct args *args = l->arg;
-
-	switch (key) {
-	case 'f':
-		args->force = true;
-		return -1;
-	case 'n':
-		args->dry_run = true;
-		return -1;
-	case 'z':
-		args->undo_file = value;
-		return -1;
-	case 'E': /* --partition, as "offset=BYTES" */
-		value += strlen("offset=");
-		break;
-	default:
-		l->placed = true;
-		break;
-	}
-	if (xw_parse_size(value, 1, &args->offset) || args->offset > INT64_MAX / 2) {
-		cli_line_failf(l, "-o %.80s: not a number of bytes", value);
-		return EXIT_USAGE;
-	}
+	if (xw_parse_size(value, 1, &args->offset) || args->offset > INT64_MAX / 2)
+		return cli_line_refuse(&args->line, "-o %.80s: not a number of bytes", value);
 	args->offset_set = true;
 	return -1;
 }
 
+static int take_offset(struct cli_line *l, const struct cli_option *o, const char *value)
+{
+	(void)o;
+	l->placed = true;
+	return set_offset((void *)l, value);
+}
+
+/* --partition or IMAGE?offset=, as "offset=BYTES". */
+static int take_partition(struct cli_line *l, const struct cli_option *o, const char *value)
+{
+	(void)o;
+	return set_offset((void *)l, value + strlen("offset="));
+}
+
 static int parse(struct args *args, int argc, char **argv)
 {
+	struct cli_line *l = &args->line;
 	int status;
 
-	*args = (struct args){
-		.line = {.tool = "xw-undo",
-			 .usage = "xw-undo [-fnqv] [-o BYTES | --partition N] [-z FILE] "
-				  "UNDO_FILE "
-				  "IMAGE",
-			 .rows = rows,
-			 .n_rows = sizeof(rows) / sizeof(rows[0]),
-			 .help = print_help,
-			 .take = take}};
-	args->line.arg = args;
-	status = cli_line_read(&args->line, argc, argv);
+	*args = (struct args){0};
+	status = cli_line_read(l, &tool, argc, argv);
 	if (status >= 0)
 		return status;
-	if (argc - optind != 2) {
-		return cli_line_operands(&args->line, "an undo file and an image are needed");
-	}
-	args->file = argv[optind];
-	args->image = argv[optind + 1];
-	status = cli_line_offset(&args->line, argv[optind + 1]);
+	if (!l->operands[0] || !l->operands[1] || l->operands[2])
+		return cli_line_operands(l, "an undo file and an image are needed");
+	args->file = l->operands[0];
+	args->image = l->operands[1];
+	status = cli_line_offset(l, l->operands[1]);
 	if (status >= 0)
 		return status;
-	if (args->undo_file && !cli_undo_file(&args->line, "e2undo", args->image, &args->undo_file,
-					      &args->undo_default))
-		return EXIT_FAILED;
-	return -1;
+	return cli_line_undo(l, "e2undo", args->image, &args->undo_file);
 }
 
 /* The image, from its filesystem on; with -z through what writes the other undo file. */
@@ -198,6 +180,5 @@ int main(int argc, char **argv)
 	if (status < 0)
 		status = run(&args);
 	cli_line_free(&args.line);
-	free(args.undo_default);
 	return cli_close_stdout(status);
 }

@@ -1,59 +1,45 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The options of a tool's table are those of its --help, of its manual page with its synopsis, and of the completions. The table is read
-# from the preprocessed source, not by what makes the completions.
+# The options of a tool's table, as its --help prints them, are those of its manual page with its synopsis, and of the completions; and its
+# parser knows them, with and without a value.
 . "$(dirname "$0")/lib.sh"
-compiler=${CC:-cc}
-command -v "${compiler%% *}" >/dev/null || skip_all "needs a C compiler's preprocessor"
 command -v python3 >/dev/null || skip_all "needs python3"
-"$XW_SRC/build-aux/completions" "$XW_SRC" made
-
-source_of() {
-	case $1 in
-	xw-freefrag | xw-undo) echo "misc/${1#xw-}/main.c" ;;
-	xw-fsck) echo e2fsck/args.c ;;
-	xw-debugfs) echo debugfs/args.c ;;
-	*) echo "misc/${1#xw-}/args.c" ;;
-	esac
-}
+tools=$(echo xw-{age,debugfs,dump,export,freefrag,fsck,import,mkfs,tune,undo})
+"$XW_SRC/build-aux/completions" made "$BIN"/xw-{age,debugfs,dump,export,freefrag,fsck,import,mkfs,tune,undo}
 page_of() { if [ -e "$XW_SRC/man/$1.8" ]; then echo "$XW_SRC/man/$1.8"; else echo "$XW_SRC/man/$1.8.in"; fi; }
 
 cat >sets.py <<'PY'
-"""sets.py table|short|help|lists|named|synopsis: one option a line from the text on standard input"""
+"""sets.py table|short|values|lists|named|synopsis: one option a line from the text on standard input"""
 import re
 import sys
 
 text = sys.stdin.read()
 what = sys.argv[1]
-found, rows = set(), []
+found = set()
+
+
+def rows():
+    """The rows of --help: letter, long name, value, text."""
+    found = re.findall(r"^  (-\w)?(?:, |    |(?=[ \n]))(--[\w-]+)?(?: (\S+))?(?:$|\s{2,}(.*))", text, re.M)
+    return [row for row in found if row[0] or row[1]]
 
 
 def table():
-    """Rows of {key, has_arg, name, action, ...}: the letter, and the long name."""
-    body = text[re.search(r"cli_row rows\[\] = \{", text).end():]
-    body = body[:body.index("};")]
-    for key, name, action in re.findall(r"\{\s*([^,]+),[^,]+,\s*\"([^\"]+)\"\s*,\s*(\w+)", body):
-        names = ["-" + key[1]] if re.match(r"'(.)'", key) else []
-        if name.startswith("--"):
-            names.append(name)
-        if action != "CLI_REFUSED":
-            rows.append((action, names))
-            found.update(names)
+    for letter, name, _, _ in rows():
+        found.update({letter, name} - {""})
 
 
 def short():
     """One name of each row that does something by itself."""
-    table()
-    found.clear()
-    for action, names in rows:
-        if action not in ("CLI_ALIAS", "CLI_ALWAYS", "CLI_HELP"):
-            found.add(names[0])
+    for letter, name, _, about in rows():
+        if name != "--help" and not re.match("always on|the same$|ignored", about):
+            found.add(letter or name)
 
 
-def shown():
-    """Where a line or a column of the help begins, and behind a comma or semicolon there."""
-    for word in re.findall(r"(?:^ *|  +|, |; )(--?[A-Za-z0-9][A-Za-z0-9-]*)", text, re.M):
-        found.add(word if word.startswith("--") else word[:2])
+def values():
+    """Each name, with a value behind it if it takes one."""
+    for letter, name, value, _ in rows():
+        found.update(option + (" 1" if value else "") for option in {letter, name} - {""})
 
 
 def flags(line, letters):
@@ -105,24 +91,32 @@ def synopsis():
                 found.add("options")
 
 
-{"table": table, "short": short, "help": shown, "lists": lists, "named": named, "synopsis": synopsis}[what]()
+{"table": table, "short": short, "values": values, "lists": lists, "named": named, "synopsis": synopsis}[what]()
 print("\n".join(sorted(found)))
 PY
 
-for tool in xw-age xw-debugfs xw-dump xw-export xw-freefrag xw-fsck xw-import xw-mkfs xw-tune xw-undo; do
-	# shellcheck disable=SC2086
-	$compiler -E -P -I"$XW_BUILD" -I"$XW_SRC/lib" -I"$XW_SRC/misc" -I"$XW_SRC/e2fsck" -I"$XW_SRC" "$XW_SRC/$(source_of $tool)" 2>.err |
-		tee source | python3 sets.py table >table
-	python3 sets.py short <source >short
+for tool in $tools; do
+	"$BIN/$tool" --help >source
+	: >wrong
+	for set in table short values; do python3 sets.py $set <source >$set; done
 	is "$tool: its table of options" test "$(wc -l <table)" -gt 8
-	"$BIN/$tool" --help | python3 sets.py help >help
-	is "  --help has the same" diff table help
 	python3 sets.py named <"$(page_of $tool)" >named
 	equal "  the manual page has all of them" "$(comm -23 table named | tr '\n' ' ')" ""
 	python3 sets.py lists <"$(page_of $tool)" >lists
 	equal "  and lists no other" "$(comm -13 table lists | tr '\n' ' ')" ""
 	bash -c '. "made/bash/$1"; COMP_WORDS=("$1" -) COMP_CWORD=1; "_${1//-/_}"; printf "%s\n" "${COMPREPLY[@]}"' _ $tool | sort -u >offered
 	is "  the completions the same" diff table offered
+	# --version ends the command line, unless it is the value of the option before
+	sed -n '/ 1$/d; /^\(-h\|-V\|--help\|--version\)$/d; p' values >bare
+	[ "$tool" != xw-dump ] || echo -h >>bare
+	# shellcheck disable=SC2046
+	"$BIN/$tool" $(cat bare) --version 2>&1 | grep -q '^xw-[a-z]* (' || while read -r option; do
+		"$BIN/$tool" "$option" --version 2>&1 | grep -q '^xw-[a-z]* (' || echo "$option"
+	done <bare >wrong
+	sed -n 's/ 1$//p' values | while read -r option; do
+		"$BIN/$tool" "$option" --version </dev/null 2>&1 | grep -q '^xw-[a-z]* (' && echo "$option"
+	done >>wrong
+	equal "  the parser knows which take a value" "$(cat wrong)" ""
 	python3 sets.py synopsis <"$(page_of $tool)" >synopsis
 	if grep -qx options synopsis; then
 		pass "  its synopsis leaves some out, and says so"

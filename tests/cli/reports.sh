@@ -82,10 +82,10 @@ refused 2 "unexpected argument 'more' after IMAGE" dump img more
 refused 2 "-o foo: it takes superblock=BLOCK and blocksize=BYTES" dump -o foo img
 dump --help
 works "xw-dump --help"
-is "  begins with the usage" grep -q '^Usage: xw-dump \[options\] IMAGE' .out
+is "  begins with the usage" grep -q '^Usage: xw-dump \[-bfghimx\] .* IMAGE$' .out
 freefrag --help
 works "xw-freefrag --help"
-is "  begins with the usage" grep -q '^Usage: xw-freefrag \[options\] IMAGE' .out
+is "  begins with the usage" grep -q '^Usage: xw-freefrag \[-c KIB\] .* IMAGE$' .out
 cp img before
 refused 2 "-c 3: the chunk size must be a power of 2" freefrag -c 3 img
 refused 2 "-c x: not a number of KiB" freefrag -c x img
