@@ -81,7 +81,7 @@ static void log_line(void *arg, enum xw_log_level level, const char *line)
 		cli_warning("%s", line);
 }
 
-/* The library has refused something with the exit status, and the reason is in args->diag. */
+/* Print why the library refused an option with an exit status; -1 if the status is 0. */
 static int refused(struct fsck_args *args, int status)
 {
 	if (!status)
@@ -139,7 +139,7 @@ static int find_by_tag(struct fsck_args *args, const char *spec)
 	return -1;
 }
 
-/* Who answers the questions? */
+/* Is there a user who answers questions? */
 static int settle_questions(struct fsck_args *args)
 {
 	struct fsck_opts *o = &args->opts;
@@ -187,6 +187,8 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 		status = settle_questions(args);
 	if (status < 0)
 		status = find_by_tag(args, spec);
+	if (o->mode == FSCK_NO && o->undo_file && !*o->undo_file)
+		o->undo_file = NULL; /* nothing is overwritten */
 	if (status < 0)
 		status = as_fsck(cli_line_undo(l, "e2fsck", o->image, &o->undo_file));
 	if (status < 0)

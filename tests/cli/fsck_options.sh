@@ -323,4 +323,11 @@ if command -v e2undo >/dev/null; then
 else
 	skip "  makes an undo file" "e2undo is not installed" 2
 fi
-done_testing 178
+for dir in none nowhere; do
+	cp sample other && E2FSPROGS_UNDO_DIR=$dir fsck -fy -z '' other
+	echo $RC
+	E2FSPROGS_UNDO_DIR=$dir fsck -fn -z '' other
+	echo $RC
+done >statuses
+equal "-z '': no undo file with E2FSPROGS_UNDO_DIR=none and with -n; a missing directory is an error" "$(tr '\n' ' ' <statuses)" "1 0 8 4 "
+done_testing 179

@@ -100,6 +100,7 @@ for tool in $tools; do
 	: >wrong
 	for set in table short values; do python3 sets.py $set <source >$set; done
 	is "$tool: its table of options" test "$(wc -l <table)" -gt 8
+	equal "  it fits in 80 columns" "$(grep -E '.{81}' source | grep -vE '^ +--[a-z-]+ [^ ]+$')" ""
 	python3 sets.py named <"$(page_of $tool)" >named
 	equal "  the manual page has all of them" "$(comm -23 table named | tr '\n' ' ')" ""
 	python3 sets.py lists <"$(page_of $tool)" >lists
@@ -141,4 +142,4 @@ xw-mkfs lib/plan/params_ext.c \{"([a-z_0-9-]+)", ARG_
 xw-fsck e2fsck/check/extended.c [F{][LAG(]*"([a-z_0-9]+)"
 xw-tune lib/tune/option_lists.c \{"([a-z_0-9-]+)", (true|false), set_
 TABLE
-done_testing 76
+done_testing 86
