@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line. */
+/* The command line of xw-fsck. */
 #ifndef XW_FSCK_TOOL_H
 #define XW_FSCK_TOOL_H
 
@@ -15,7 +15,7 @@ struct fsck_args {
 	char *image; /* owned, if it was found by a tag */
 };
 
-/* -1: continue, else the exit status after help or an error was printed. args.c */
+/* -1: continue; otherwise the exit status, after help or an error was printed. */
 int fsck_args_parse(struct fsck_args *args, int argc, char **argv);
 void fsck_args_free(struct fsck_args *args);
 

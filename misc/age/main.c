@@ -92,7 +92,7 @@ static int work(struct job *j)
 		if (!err)
 			err = xw_age_image(a->image, &a->o.opts, &j->args.diag, &j->result);
 		cli_progress_wipe(&j->run.bar);
-		if (j->result.missed) { /* the report says what was reached */
+		if (j->result.missed) { /* reported below: what was reached */
 			missed = err;
 			err = 0;
 		}

@@ -11,7 +11,7 @@
 struct yaml {
 	FILE *out;
 	unsigned depth;
-	bool opened; /* a map without members so far, and the end of its line */
+	bool opened; /* the current map has no members yet, and its line no end */
 };
 
 static void key(struct yaml *y, const char *name)

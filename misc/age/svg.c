@@ -14,7 +14,9 @@
 
 enum { PART_GAP = 28 };
 
-/* Blocks in a group: what is measured does not say, but all groups but the last have as many. */
+/*
+ * Blocks per group are not measured: the mean is rounded up, as only the last group may be short.
+ */
 static struct cli_scale scale_of(const struct xw_age_measure *m)
 {
 	const uint64_t mean = xw_div_up(m->blocks, XW_MAX(m->groups, 1));
@@ -25,7 +27,7 @@ static struct cli_scale scale_of(const struct xw_age_measure *m)
 	return cli_draw_scale(m->block_size, group);
 }
 
-/* One more than the largest order of which there are free runs. */
+/* One more than the largest order with free runs. */
 static unsigned orders_of(const struct xw_age_measure *m)
 {
 	unsigned n = XW_AGE_ORDERS;
@@ -77,7 +79,7 @@ void age_svg(FILE *out, const char *name, const struct xw_age_measure *before,
 	const struct cli_scale s = scale_of(after);
 	const unsigned one =
 		cli_draw_groups(NULL, &s, 0, NULL, after->groups) + CLI_DRAW_BARS_ALL + PART_GAP;
-	/* both with the same bars, so that they can be compared */
+	/* both histograms have the same bars, so that they can be compared */
 	const unsigned n = XW_MAX(orders_of(after), before ? orders_of(before) : 0);
 	unsigned top = CLI_DRAW_TOP;
 

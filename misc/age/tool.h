@@ -16,11 +16,11 @@ struct age_args {
 	bool measure_only;
 };
 
-/* args: zero. -1: continue; otherwise the exit status. End with age_args_free() in any case. */
+/* args is zero. -1: continue; otherwise the exit status. End with age_args_free() in any case. */
 int age_args_parse(struct age_args *args, int argc, char **argv);
 void age_args_free(struct age_args *args);
 
-/* As YAML, or as JSON with --json. */
+/* Print the report as YAML, or as JSON with --json. */
 int age_report(FILE *out, const struct age_args *args, const struct xw_age_told *told);
 /* A drawing of free space before and after. before may be NULL. */
 void age_svg(FILE *out, const char *name, const struct xw_age_measure *before,

@@ -2,7 +2,7 @@
 #ifndef XW_CLI_ARCHIVE_H
 #define XW_CLI_ARCHIVE_H
 
-/* If `image` is an archive, or compressed: a hint that names the tools that take those. */
+/* Print a hint that names the tools to use if `image` is an archive, or compressed. */
 void cli_archive_hint(const char *image);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* Nine digits of a fraction, which may be missing; p is behind it. */
+/* Copy nine digits of an optional fraction to `digits`; returns the position behind it. */
 static const char *fraction(const char *p, char digits[10])
 {
 	size_t n;
@@ -22,7 +22,7 @@ static const char *fraction(const char *p, char digits[10])
 	return p + n;
 }
 
-/* Seconds east of Greenwich; false: this is no zone. */
+/* Parse a zone as seconds east of Greenwich; false: p is not a zone. */
 static bool zone(const char *p, long *east)
 {
 	const int sign = *p == '-' ? -1 : 1;
@@ -76,7 +76,7 @@ static bool calendar(const char *word, char *text, size_t room)
 		return false;
 	t = *p ? timegm(&tm) - east : mktime(&tm);
 	if (check.tm_mon != tm.tm_mon || check.tm_mday != tm.tm_mday || check.tm_min != tm.tm_min)
-		return false; /* the 31st of a month with 30 days, say */
+		return false; /* for example the 31st of a month with 30 days */
 	snprintf(text, room, "%lld.%s", (long long)t, digits);
 	return true;
 }

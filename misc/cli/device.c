@@ -7,10 +7,7 @@
 #include <blkid/blkid.h>
 #include <stddef.h>
 
-/*
- * Another process may have cached what was on a device a second ago, and libblkid trusts that: look
- * once more without.
- */
+/* libblkid trusts what another process has cached for a device: search again without the cache. */
 char *cli_find_device(const char *uuid)
 {
 	blkid_cache cache;

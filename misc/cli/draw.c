@@ -14,7 +14,7 @@ enum {
 	CELL_MAX = 24, /* in pixels */
 	CELL_MIN = 4,
 	CELLS_MAX = 6400,
-	FIELD_MAX = 800, /* height in pixels, unless cells are as small as they get */
+	FIELD_MAX = 800, /* height in pixels, unless cells have their minimum size */
 	ROOM = CLI_DRAW_WIDTH - 2 * CLI_DRAW_MARGIN,
 	HEADING = 24,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Drawings of images: one SVG file each without scripts or fonts, for any browser, light or dark.
- * One set of colors in all of them: from full (0) to empty (CLI_DRAW_STEPS).
+ * All drawings share one set of colors, from full (0) to empty (CLI_DRAW_STEPS).
  */
 #ifndef XW_CLI_DRAW_H
 #define XW_CLI_DRAW_H
@@ -24,7 +24,7 @@ void cli_draw_end(FILE *out);
 /* Text at its base line; kind: 'h' heading, 's' small, 'm' small and centered, 'n' normal. */
 __attribute__((format(printf, 5, 6))) void cli_draw_text(FILE *out, unsigned x, unsigned y,
 							 char kind, const char *text, ...);
-/* A box in a color; the text is shown where it is pointed at. */
+/* A box in a color; the text is its tooltip. */
 struct cli_box {
 	unsigned x, y, width, height, step;
 };
@@ -41,8 +41,8 @@ struct cli_scale cli_draw_scale(uint64_t block_size, uint64_t blocks_per_group);
 unsigned cli_draw_step(const struct cli_scale *s, uint64_t longest);
 
 /*
- * A grid of n things in order, each cell one of them, or as many as necessary for all to fit.
- * `cell` gives the color and the text of first to end - 1.
+ * A grid of n items in order; a cell shows one item, or as many as necessary for all to fit. `cell`
+ * returns the color and the text of items first to end - 1.
  */
 struct cli_cell {
 	unsigned step;
@@ -54,8 +54,8 @@ struct cli_grid {
 	const void *arg;
 };
 /*
- * With a heading, to which the number of a cell's things is added. Returns its lower edge; out
- * NULL: only that.
+ * Draw a grid; the heading is extended by the number of items per cell. Returns the lower edge; out
+ * NULL: nothing is drawn.
  */
 unsigned cli_draw_grid(FILE *out, unsigned top, const char *heading, const struct cli_grid *g);
 
@@ -67,23 +67,26 @@ struct cli_label {
 void cli_draw_legend(FILE *out, unsigned top, const struct cli_label *labels, unsigned first,
 		     unsigned last);
 
-/* A grid of groups by their longest free run, in blocks, with a legend; likewise. */
+/*
+ * Draw a grid of groups by their longest free run, in blocks, with a legend. Returns the lower
+ * edge; out NULL: nothing is drawn.
+ */
 unsigned cli_draw_groups(FILE *out, const struct cli_scale *s, unsigned top,
 			 const uint32_t *longest, uint64_t n);
 
-/* values[n], each at most `most`, from left to right in a field: a line, or a dot each. */
+/* Plot values[n], each at most `most`, from left to right in a field: as a line, or as dots. */
 struct cli_field {
 	unsigned x, y, width, height;
 };
 void cli_draw_series(FILE *out, const struct cli_field *f, const uint64_t *values, uint64_t n,
 		     uint64_t most, unsigned step, bool line);
 
-/* One bar of a histogram, with a line below it that says what and another that says how many. */
+/* One bar of a histogram; the labels `what` and `many` stand below it. */
 struct cli_bar {
 	uint64_t value; /* height */
 	unsigned step;
 	char what[24], many[24];
-	char text[96]; /* where it is pointed at */
+	char text[96]; /* tooltip */
 };
 enum { CLI_DRAW_BARS = 120, CLI_DRAW_BARS_ALL = CLI_DRAW_BARS + 64 }; /* bars; with text */
 /* Returns its lower edge, CLI_DRAW_BARS_ALL below top. */

@@ -117,7 +117,10 @@ static void on_signal(int sig)
 	}
 }
 
-/* While signals are held: only record that one arrived. Two functions, which store the bit. */
+/*
+ * While signals are held, the handler only records that one arrived, by installing another handler
+ * that does nothing.
+ */
 static void on_held_again(int sig)
 {
 	(void)sig;
@@ -169,7 +172,7 @@ static bool came(int from)
 
 	for (int i = from; i < CAUGHT; i++) {
 		if (sigaction(caught[i], NULL, &now) == 0 && has_come(&now))
-			/* otherwise they are not caught at all */
+			/* without this handler, no signals are caught */
 			return sigaction(SIGALRM, NULL, &now) == 0 && now.sa_handler == on_alarm;
 	}
 	return false;

@@ -35,7 +35,7 @@ void cli_guard_streams(void);
 /*
  * From here on the first SIGINT, SIGTERM or SIGHUP only makes cli_interrupted() true, and
  * interrupts a blocking system call; the next signal of its kind kills as usual. Ignored signals
- * stay ignored. A standard output that blocks is given up a second later.
+ * stay ignored. If standard output blocks a second later, it is replaced by /dev/null.
  */
 void cli_catch_interrupts(void);
 /*

@@ -60,7 +60,7 @@ const struct cli_setting *cli_line_setting(const struct cli_line *l, const char 
 	return NULL;
 }
 
-/* text: a value of -E that may have an offset */
+/* Note an offset in text, a value of -E. */
 static void note_offset(struct cli_line *l, const char *text)
 {
 	static const char name[] = "offset=";
@@ -73,7 +73,7 @@ static void note_offset(struct cli_line *l, const char *text)
 	}
 	l->placed = true;
 	at += sizeof(name) - 1;
-	l->window = *at && strspn(at, "0") != strcspn(at, ","); /* checked by its handler */
+	l->window = *at && strspn(at, "0") != strcspn(at, ","); /* the handler checks the number */
 }
 
 void cli_line_extended(struct cli_line *l, const char *value)
@@ -202,7 +202,7 @@ static bool wants_json(const struct cli_tool *tool, char **argv)
 
 static int take_words(struct cli_line *l, char **next)
 {
-	const bool mixed = !getenv("POSIXLY_CORRECT"); /* options behind operands */
+	const bool mixed = !getenv("POSIXLY_CORRECT"); /* options may follow operands */
 	char **operand = l->words;
 	int status = -1;
 

@@ -87,7 +87,7 @@ struct cli_line {
 	unsigned verbose;
 	bool quiet, json;
 	bool placed; /* an offset was given */
-	bool window; /* it is not 0: the filesystem is inside a larger file or device */
+	bool window; /* the offset is not 0: the filesystem is inside a larger file or device */
 	const char *partition; /* --partition, until it is resolved to an offset */
 	const char *image; /* for cli_line_failed(); may be NULL */
 	char **words, *redo_dir, *undo_file, *offset; /* owned */
@@ -114,7 +114,7 @@ const struct cli_setting *cli_line_setting(const struct cli_line *l, const char 
 
 /* The first operand, the image; -1, or the exit status. */
 int cli_line_first(struct cli_line *l, const char **image);
-/* The only operand of a tool, the image, with cli_line_offset(). The same. */
+/* The only operand of a tool, the image, with cli_line_offset(). -1, or the exit status. */
 int cli_line_image(struct cli_line *l, const char **image);
 /*
  * Where in the image the filesystem begins. "IMAGE?offset=BYTES", as in e2fsprogs, if no file has
@@ -140,7 +140,7 @@ int cli_line_undo(struct cli_line *l, const char *tool, const char *image, const
 void cli_line_failed(const struct cli_line *l, const char *text);
 void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-void cli_line_error(const struct cli_line *l, const char *text); /* the line and the hint alone */
+void cli_line_error(const struct cli_line *l, const char *text); /* only the line and the hint */
 /* cli_line_failf() for a wrong command line; returns EXIT_USAGE. */
 int cli_line_refuse(const struct cli_line *l, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

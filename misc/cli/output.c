@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opened first, then checked, truncated last: the file behind the name cannot change in between. A
- * name that must not exist (a redo file not written yet) is compared by the file just created,
- * which is removed again.
+ * The file is opened first, then compared, and truncated last, so that the file behind the name
+ * cannot change in between. A protected name that does not exist yet (a redo file) is compared with
+ * the file just created, which is removed again.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ int cli_output_open(const char *path, const char *const keep[], size_t n, bool *
 	*kept = NULL;
 	if (created)
 		*created = made;
-	if (fd < 0 && errno == EEXIST) /* O_CREAT again: for a dangling link */
+	if (fd < 0 && errno == EEXIST) /* O_CREAT again, for a dangling symbolic link */
 		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -1;

@@ -21,7 +21,7 @@
 #define MAGIC_AT (XW_SUPER_OFFSET + 56)
 #define LIST_MAX 240
 
-/* What --partition can name. */
+/* What a value of --partition is compared with. */
 enum key { KEY_NUMBER, KEY_PARTUUID, KEY_PARTLABEL, KEY_UUID, KEY_LABEL, KEYS };
 
 static const char *const key_names[KEYS] = {
@@ -31,7 +31,7 @@ static const char *const key_names[KEYS] = {
 	[KEY_LABEL] = "LABEL",
 };
 
-/* The UUID or the label of the filesystem in a partition is that. */
+/* Does the filesystem in a partition have this UUID or label? */
 static bool holds_named(int fd, const struct xw_partition *p, enum key key, const char *value)
 {
 	uint8_t buf[XW_SUPER_SIZE];
@@ -62,7 +62,7 @@ static bool is_named(const struct xw_partition *p, int fd, enum key key, const c
 	}
 }
 
-/* How many partitions a key and its value name; *out is the first of them. */
+/* Count the partitions that match a key and its value; *out is the first match. */
 static unsigned count_named(const struct xw_partitions *table, int fd, enum key key,
 			    const char *value, const struct xw_partition **out)
 {
@@ -77,7 +77,7 @@ static unsigned count_named(const struct xw_partitions *table, int fd, enum key 
 	return found;
 }
 
-/* NAME=VALUE asks for one key; a bare value is taken by the first key that knows it. */
+/* NAME=VALUE is compared by one key; a bare value by all keys, up to the first with a match. */
 static unsigned count_matches(const struct xw_partitions *table, int fd, const char *text,
 			      const struct xw_partition **out)
 {

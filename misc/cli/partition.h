@@ -14,8 +14,8 @@ struct cli_partition_why {
 bool cli_partition_find(const char *image, const char *name, uint64_t *start,
 			struct cli_partition_why *why);
 /*
- * If the image is no ext filesystem but has a partition table with partitions: a hint that names
- * them. Returns true if so.
+ * Print a hint that names the partitions, and return true, if the image is not an ext filesystem
+ * but has a partition table.
  */
 bool cli_partition_hint(const char *image);
 

@@ -30,7 +30,9 @@ int cli_line_commit(const struct cli_line *l, const char *value)
 	return -1;
 }
 
-/* A variable that says a whole path; what else it may hold, XDG's specification has ignored. */
+/*
+ * The value of a variable if it is an absolute path; the XDG specification ignores relative paths.
+ */
 static const char *path_of(const char *variable)
 {
 	const char *value = getenv(variable);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where redo files are of images that have no place for them, neither inside nor beside: block
- * devices, and filesystems in a part of a file.
+ * Redo files of images that do not have them beside: block devices, and filesystems inside a larger
+ * file.
  */
 #ifndef XW_CLI_REDO_H
 #define XW_CLI_REDO_H
@@ -12,18 +12,16 @@
 int cli_line_commit(const struct cli_line *l, const char *value);
 
 /*
- * For an image that is a block device, or has the filesystem in a window of it, the directory of
- * redo files, with a slash at its end, as --redo-file takes it: $EXTWRIGHT_STATE_DIR, else
- * /var/lib/extwright for root, and extwright in the user's XDG state directory for others. NULL for
- * anything else, and where there is none. malloc'd.
+ * The directory of redo files for an image that is a block device or has the filesystem in a
+ * window, with a final slash, for --redo-file: $EXTWRIGHT_STATE_DIR, else /var/lib/extwright for
+ * root, and extwright in the user's XDG state directory for others. NULL for other images, and
+ * without such a directory. malloc'd.
  */
 char *cli_redo_dir(const char *image, bool window);
 
-/* The same, owned by the line. */
+/* cli_redo_dir() with a result owned by the line. */
 const char *cli_line_redo_dir(struct cli_line *l, const char *image);
-/*
- * The same as a setting of the library, called `option`, unless the user has given --redo-file.
- */
+/* Add this directory as the setting `option`, unless the user has given --redo-file. */
 void cli_line_redo(struct cli_line *l, const char *image, const char *option);
 
 #endif

@@ -4,7 +4,7 @@
 #include "cli/env.h"
 #include "cli/run.h"
 
-/* So that a source with a million invalid entries does not hide the important message. */
+/* A limit, so that a source with a million invalid entries does not hide the important message. */
 enum { WARNINGS_SHOWN = 20 };
 
 bool cli_line_says(const struct cli_line *l, enum xw_severity severity)

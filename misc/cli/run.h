@@ -13,7 +13,7 @@ struct cli_run {
 	unsigned warnings;
 };
 
-/* Does the user want lines of this severity? For those other than warnings. */
+/* Does the user want lines of this severity, which is not XW_WARNING? */
 bool cli_line_says(const struct cli_line *l, enum xw_severity severity);
 /* Callbacks; arg is the struct cli_run. */
 void cli_run_log(void *arg, enum xw_severity severity, const char *line);

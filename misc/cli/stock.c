@@ -2,7 +2,7 @@
 /*
  * Scripts ask a program for its version to learn which options it has ("mke2fs -V 2>&1"). Under a
  * stock name the answer is the version of e2fsprogs that the tools are tested against, on stderr
- * and in the stock form; the second line says whose library it is.
+ * and in the stock form; the second line names this library.
  */
 #include "config.h"
 

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 
 /*
- * The program of e2fsprogs that this one was called as, NULL for a name of its own. Names of one
- * program are the same: "mke2fs" also for mkfs.ext4, "e2fsck" also for fsck.ext4.
+ * The program of e2fsprogs that this tool was called as; NULL: called by its own name. Aliases of a
+ * program give one name: "mke2fs" for mkfs.ext4, "e2fsck" for fsck.ext4.
  */
 const char *cli_stock_name(void);
 
 /*
- * The exit status under that name: wrong usage is 1 there, as any failure of these programs, but
- * for e2fsck, whose 2 is not that of wrong usage.
+ * The exit status under that name: EXIT_USAGE becomes 1, as for any failure of these programs,
+ * except for e2fsck, whose status 2 has another meaning.
  */
 int cli_stock_status(int status);
 
@@ -23,7 +23,10 @@ int cli_stock_status(int status);
  */
 bool cli_stock_usage_alone(void);
 
-/* The version: under a stock name that of e2fsprogs whose behavior it has, in the stock form. */
+/*
+ * Print the version; under a stock name the version of e2fsprogs whose behavior the tool has, in
+ * the stock form.
+ */
 void cli_print_version(const char *tool);
 
 #endif

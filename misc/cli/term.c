@@ -46,7 +46,7 @@ const char *cli_tool_name(void)
 	return strncmp(name, "lt-", 3) == 0 ? name + 3 : name;
 }
 
-/* One line whatever its contents: names given by the user, and messages of other libraries. */
+/* Escaped, so that names given by the user and messages of other libraries stay one line. */
 static void __attribute__((format(printf, 2, 0)))
 put_line(const char *before, const char *fmt, va_list ap)
 {
@@ -133,8 +133,8 @@ bool cli_confirm(const char *question)
 }
 
 /*
- * Why results could not be written when stdio dropped them: errno was lost, so one more byte is
- * written, unless that would block. 0: that succeeded.
+ * Find out why stdio could not write results, since their errno is lost: write one more byte,
+ * unless that would block. Returns errno, or 0 if the byte was written.
  */
 static int why_dropped(void)
 {
@@ -157,7 +157,7 @@ int cli_close_account(int status, const char *done)
 		err = errno;
 	if (!err && !failed)
 		return status;
-	if (cli_interrupted()) { /* which a failing tool has reported */
+	if (cli_interrupted()) { /* a failing tool has reported the interruption */
 		if (!status)
 			cli_error("%s%s", done ? done : "interrupted",
 				  done ? ", but its summary was interrupted" : "");

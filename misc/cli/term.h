@@ -61,7 +61,10 @@ void cli_progress_wipe(struct cli_progress *p);
  * Returns `status`, or 1 with a message.
  */
 int cli_close_stdout(int status);
-/* The same where `done` ("the image is made") holds even if its report cannot be written. */
+/*
+ * The same for a run whose work is complete (`done`: "the image is made") even if its report cannot
+ * be written.
+ */
 int cli_close_account(int status, const char *done);
 
 /* Seconds of a monotonic clock. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What "-z ''" means, as in e2fsprogs. */
+/* The undo file that "-z ''" stands for, as in e2fsprogs. */
 #include "config.h"
 
 #include "cli/env.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is printed, in order. */
+/* Prints the selected parts in their order. */
 #include "config.h"
 
 #include "disk/mmp.h"

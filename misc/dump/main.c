@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Messages on stderr, and in JSON a list of their own at the end. */
+/* Messages about damage: on stderr, and in JSON an array at the end. */
 struct problems {
 	XW_VEC(char *) lines;
 };

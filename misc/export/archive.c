@@ -34,8 +34,8 @@ static int on_write(void *arg, const void *buf, size_t len)
 		ssize_t n;
 
 		/*
-		 * checked before each one: an interrupted write to a pipe may look like a short
-		 * write
+		 * checked before each write: an interrupted write to a pipe may look like a short
+		 * one
 		 */
 		if (cli_interrupted())
 			return XW_E_IO;
@@ -71,7 +71,7 @@ static int open_output(struct run *run)
 	return kept ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* The run has failed; the first reason counts. Out of memory, it is said without its object. */
+/* Print why the run has failed, and keep the first reason for the JSON result. */
 __attribute__((format(printf, 2, 3))) static void fail(struct run *run, const char *fmt, ...)
 {
 	va_list ap;

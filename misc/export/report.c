@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What archive, extraction and listing have in common: exit status, result, names of entries. */
+/* Shared by archive, extraction and listing: exit status, result, names of entries. */
 #include "cli/env.h"
 #include "cli/escape.h"
 #include "cli/human.h"
@@ -28,7 +28,7 @@ static void print_json(struct xw_export *x, const char *why, bool result)
 
 	if (!json)
 		why = why ? why : "out of memory";
-	if (why) { /* a member more, before the brace that closes the object */
+	if (why) { /* insert a member before the closing brace */
 		printf("%.*s%s", len ? (int)len - 1 : 1, len ? json : "{", len > 2 ? "," : "");
 		cli_json_text(stdout, "error", why);
 		json = "}";

@@ -19,7 +19,8 @@ struct export_args {
 	bool list;
 	bool by_nul; /* names in files of EXPORT_NAMES are NUL-terminated */
 	bool by_suffix; /* compress according to the suffix of output */
-	const char *of_archive, *of_extract; /* an option that applies only to these */
+	const char *of_archive,
+		*of_extract; /* the last option that applies only to archives, or only to extraction */
 };
 
 /* -1: continue; otherwise the exit status. */
@@ -41,12 +42,15 @@ int export_listing(const struct export_args *args, struct xw_export *x);
 /* The path of an entry, with a slash behind a directory. */
 void export_print_name(const struct xw_export_entry *e);
 
-/* The exit status for a code; and whether everything was done except what the log named. */
+/*
+ * The exit status for an error code. *whole: all files were processed, except those that were
+ * logged.
+ */
 int export_status(const struct xw_export *x, int err, bool *whole);
 /*
- * The end of a run, after its failure `why` (NULL: none) was said on standard error. With `result`:
- * what was exported, as a line that starts with `where` unless -q; with --json one object, which
- * has `why`, too, or nothing else.
+ * Print the end of a run; a failure `why` (NULL: none) was printed on standard error before. With
+ * `result`: what was exported, as a line that starts with `where` unless -q. With --json: one
+ * object with the result, if any, and `why`.
  */
 void export_print(const struct export_args *args, struct xw_export *x, const char *where,
 		  const char *why, bool result);

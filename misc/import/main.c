@@ -29,7 +29,7 @@ static int set_all(struct xw_import *x, const struct import_args *args)
 	return err;
 }
 
-/* The image was changed already: failing to print the report is a failure all the same. */
+/* Failing to print the report is a failure, although the image was changed. */
 static int report(struct xw_import *x, const struct import_args *args)
 {
 	if (args->line.json) {

@@ -98,7 +98,7 @@ static int take_source(struct cli_line *l, const struct cli_option *o, const cha
 	return -1;
 }
 
-/* An option of the library that this tool must know of, too. */
+/* Pass an option on that this tool has a member for, too. */
 static int take_flag(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	cli_flag(l, o, value);
@@ -163,7 +163,7 @@ static int take_operands(struct mkfs_args *args)
 	status = cli_line_partition(l, args->image);
 	if (status >= 0)
 		return status;
-	l->image = NULL; /* the refusal to overwrite it names its partitions */
+	l->image = NULL; /* the message that refuses to overwrite the image names its partitions */
 	if (strcmp(args->image, "-") == 0)
 		return cli_line_refuse(
 			l, "IMAGE '-': an image cannot be written sequentially; name a file");

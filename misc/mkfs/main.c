@@ -43,8 +43,8 @@ static void say_busy(const struct mkfs_args *args)
 }
 
 /*
- * Under its stock names the tool continues, as mke2fs, where nobody can answer. It never overwrites
- * its own source, and --replace, which mke2fs does not have, keeps its rule.
+ * Under its stock names the tool continues without an answer if there is no terminal, as mke2fs
+ * does. It never overwrites its own source, and --replace, which mke2fs does not have, still asks.
  */
 static bool continues_as_stock(const struct mkfs_args *args)
 {

@@ -33,9 +33,9 @@ int mkfs_config_read(struct mkfs_args *args);
 
 #define MKFS_SAID_MAX 32
 
-/* What the first attempt logged, so that the second one does not say it again. */
+/* Log lines of the first attempt, which the second attempt does not repeat. */
 struct mkfs_said {
-	char *lines[MKFS_SAID_MAX]; /* owned; an attempt that is refused does not log more */
+	char *lines[MKFS_SAID_MAX]; /* owned; a refused attempt does not log more lines */
 	size_t count;
 };
 

@@ -62,7 +62,7 @@ static void print_metadata(FILE *out, const struct xw_mkfs_result *r)
 			journal ? "; journal " : "", journal ? cli_size(journal).s : "");
 }
 
-/* What resize2fs makes of the image. Few inodes and a missing journal are seen only then. */
+/* How far resize2fs can grow the image; a lack of inodes or of a journal shows only then. */
 static void print_growth(FILE *out, const struct xw_mkfs_result *r)
 {
 	const bool few = r->inodes_per_group * MANY_BYTES_PER_INODE < r->group_bytes;
@@ -91,8 +91,8 @@ static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned ver
 }
 
 /*
- * Where the copies of the superblock are, in the words and the lines of mke2fs: scripts take the
- * numbers from there. A line has room for LINE_WIDTH characters behind the tab.
+ * Print the locations of backup superblocks in the words and lines of mke2fs, which scripts parse.
+ * A line has room for LINE_WIDTH characters behind the tab.
  */
 static void print_backups(FILE *out, const struct xw_mkfs_result *r)
 {

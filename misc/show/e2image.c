@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The default format of e2image(8): superblock, descriptors, inode tables and bitmaps of a
- * filesystem, one kind after the other. Read as a device it is that filesystem without all its
- * other blocks.
+ * filesystem, one kind after the other. Read as a device, it is that filesystem without all other
+ * blocks.
  *
  *   header   magic, source of the image, and offsets of the parts (32 bits)
  *   super    the superblock, padded to a block; the descriptors
@@ -45,8 +45,8 @@ static_assert(offsetof(struct disk_header, block_size) == 0xCC, "block_size");
 static_assert(offsetof(struct disk_header, super) == 0x11C, "super");
 
 /*
- * A range of the filesystem and its place in the file; `have` bytes are stored, the rest is ones,
- * which pads the block of a bitmap.
+ * A range of the filesystem and its location in the file, which stores `have` bytes of it. The rest
+ * is ones, which pad the block of a bitmap.
  */
 struct piece {
 	uint64_t at, len, from, have;
@@ -55,7 +55,7 @@ struct piece {
 struct e2image {
 	struct xw_dev dev;
 	struct xw_dev *under; /* owned */
-	struct xw_dev *data; /* owned: what the file does not hold; NULL: nowhere */
+	struct xw_dev *data; /* owned: has the blocks that the file does not hold; may be NULL */
 	struct {
 		struct piece *v;
 		size_t n, cap;

@@ -57,7 +57,7 @@ static int add_run(void *arg, uint32_t at, uint32_t len)
 	return 0;
 }
 
-/* Returns whether there are more groups: false if descriptors cannot be read any more. */
+/* Count one group. Returns false if no more descriptors can be read. */
 static bool measure_group(struct xw_show *s, struct xw_image *img, uint64_t g, void *bits,
 			  struct measure *m)
 {

@@ -57,7 +57,7 @@ static int read_view(struct xw_image *img, uint64_t group, struct view *v)
 	v->csum = sb->feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
 	v->expected = v->gd.checksum;
 	xw_image_group_head(img, group, &v->head);
-	if (rc) { /* cached, just read */
+	if (rc) { /* the block is cached */
 		rc = xw_image_meta(img, xw_image_desc_block(img, group),
 				   (uint32_t)(group % per_block) * img->desc_size, raw,
 				   img->desc_size);

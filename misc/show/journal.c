@@ -18,7 +18,7 @@
 
 #define COMPAT_CHECKSUM 0x1u
 #define CSUM_V2_V3 (XW_JBD2_INCOMPAT_CSUM_V2 | XW_JBD2_INCOMPAT_CSUM_V3)
-#define FAST_COMMIT_BLOCKS 256u /* where the journal superblock has 0 */
+#define FAST_COMMIT_BLOCKS 256u /* default if the journal superblock has 0 */
 
 const char *xw_show_journal_feature(unsigned word, unsigned bit)
 {
@@ -271,7 +271,7 @@ int xw_show_bad_blocks(struct xw_show *s, struct xw_image *img, bool list)
 		show_problem(s, img->diag);
 	if (!s->out)
 		xw_json_end(s->json, ']');
-	else if (!list && (!rc || s->any)) /* on a line of its own, empty if there are none */
+	else if (!list && (!rc || s->any)) /* a separate line, empty without bad blocks */
 		fputc('\n', s->out);
 	return show_done(s, img, look, 0);
 }

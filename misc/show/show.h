@@ -4,7 +4,7 @@
  * xw-dump, xw-freefrag and xw-debugfs; the text is identical to that of the stock tools where they
  * print the same information.
  *
- * Damage never ends anything: each problem is reported once, and the rest is shown.
+ * Damage never ends the output: each problem is reported once, and the rest is shown.
  */
 #ifndef XW_SHOW_H
 #define XW_SHOW_H
@@ -48,8 +48,8 @@ void xw_show_log(void *arg, enum xw_log_level level, const char *line);
 /* The complete superblock: as dumpe2fs -h without journal, and stats of debugfs. */
 int xw_show_super(struct xw_show *s, struct xw_image *img);
 /*
- * The same for the bytes at the place of the primary superblock of an image that cannot be opened.
- * *sb is the decoded superblock.
+ * The superblock of an image that cannot be opened, from the bytes at its location; *sb is the
+ * decoded superblock.
  */
 int xw_show_raw_super(struct xw_show *s, struct xw_dev *dev, struct xw_super *sb);
 /* Name of a bit of the journal's feature words (0 compat, 1 incompat, 2 ro_compat); or NULL. */
@@ -64,7 +64,10 @@ int xw_show_bad_blocks(struct xw_show *s, struct xw_image *img, bool list);
 int xw_show_groups(struct xw_show *s, struct xw_image *img);
 /* One line of locations per group: dumpe2fs -g. */
 int xw_show_places(struct xw_show *s, struct xw_image *img);
-/* Directories, and three lines per group: what stats of debugfs prints after the superblock. */
+/*
+ * The number of directories, and three lines per group, as stats of debugfs prints them after the
+ * superblock.
+ */
 int xw_show_group_stats(struct xw_show *s, struct xw_image *img, bool groups);
 /* The superblock of an external journal on img's device. */
 int xw_show_external(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag);
@@ -124,13 +127,13 @@ int xw_show_e2image(struct xw_dev *under, const char *data, struct xw_diag *diag
 struct xw_show_source {
 	const char *path, *redo_file; /* redo_file may be NULL */
 	uint64_t offset; /* offset of the filesystem in bytes */
-	uint64_t super; /* for xw_show_backup(), if either is not 0 */
+	uint64_t super; /* for xw_show_backup(), if `super` or `block_size` is not 0 */
 	uint32_t block_size;
 	bool e2image;
 };
 /*
- * "-o superblock=BLOCK,blocksize=BYTES" or "-E offset=BYTES"; the row's member is the struct
- * xw_show_source.
+ * Handles "-o superblock=BLOCK,blocksize=BYTES" and "-E offset=BYTES"; `at` of the row is the
+ * offset of a struct xw_show_source.
  */
 cli_take xw_show_take_source;
 /* Rows of a tool whose structure T has the member `source`. */
@@ -152,7 +155,7 @@ int xw_show_source_path(struct cli_line *l, struct xw_show_source *src);
  */
 int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struct xw_dev **out,
 		   bool *pending);
-/* The member that says so in the current object, where there was one. */
+/* Add the member pending_change to the current object if there was such a change. */
 void xw_show_pending(struct xw_json *json, bool pending);
 /* Is dev an external journal? Then use xw_show_external(). */
 bool xw_show_is_journal(struct xw_dev *dev);

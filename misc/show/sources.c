@@ -217,7 +217,7 @@ bool xw_show_is_journal(struct xw_dev *dev)
 	struct xw_diag *diag = dev->diag;
 	bool is;
 
-	dev->diag = NULL; /* reported when the device is used */
+	dev->diag = NULL; /* errors are reported when the device is used */
 	is = dev->size >= XW_SUPER_OFFSET + XW_SUPER_SIZE &&
 	     !xw_dev_pread(dev, raw, sizeof(raw), XW_SUPER_OFFSET) && !xw_super_decode(raw, &sb) &&
 	     sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV;

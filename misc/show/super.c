@@ -172,7 +172,7 @@ static void lifetime_writes(struct xw_show *s, uint64_t kbytes)
 	static const char *const units[] = {"kB", "MB", "GB", "TB", "PB"};
 	unsigned u = 0, shift = 0;
 
-	/* the largest unit in which the number is at least eight */
+	/* the largest unit with a value of at least eight */
 	while (u + 1 < XW_ARRAY_SIZE(units) && kbytes >> shift >= 8192) {
 		u++;
 		shift += 10;

@@ -96,7 +96,7 @@ void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_
 
 void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pending was)
 {
-	/* a completed one is reported where every tool completes it */
+	/* a completed change was reported by the library */
 	static const char *const texts[] = {
 		[XW_TUNE_NOT_PENDING] = "no change is pending",
 		[XW_TUNE_COMPLETED] = NULL,

@@ -95,7 +95,10 @@ static int parse(struct args *args, int argc, char **argv)
 	return cli_line_undo(l, "e2undo", args->image, &args->undo_file);
 }
 
-/* The image, from its filesystem on; with -z through what writes the other undo file. */
+/*
+ * Open the image from the start of its filesystem; with -z, writes go through the device that
+ * writes the other undo file.
+ */
 static int open_image(const struct args *args, uint64_t offset, struct xw_diag *diag,
 		      struct xw_dev **dev)
 {
