@@ -6,6 +6,7 @@
 #include "cli/device.h"
 #include "cli/env.h"
 #include "cli/partition.h"
+#include "cli/run.h"
 #include "cli/term.h"
 
 #include "tool.h"
@@ -23,18 +24,6 @@ static void log_line(void *arg, enum xw_log_level level, const char *line)
 		fflush(stdout);
 		cli_note("%s", line);
 	}
-}
-
-static bool ended(void *arg)
-{
-	(void)arg;
-	return cli_interrupted();
-}
-
-static void deciding(void *arg, bool on)
-{
-	(void)arg;
-	cli_hold_interrupts(on);
 }
 
 static void wipe(void *arg, const struct fsck *f)
@@ -65,9 +54,9 @@ static const struct fsck_reporter reporter = {
 
 static int run(struct fsck_args *args)
 {
-	static const struct xw_commit_watch watch = {.ended = ended, .deciding = deciding};
 	struct say *const s = &args->say;
-	struct fsck f = {.opts = args->opts, .watch = &watch, .to = &reporter, .to_arg = s};
+	struct fsck f = {
+		.opts = args->opts, .watch = &cli_commit_watch, .to = &reporter, .to_arg = s};
 	struct fsck_outcome o = {0};
 	auto_free char *why = NULL; /* with --partition, which is named */
 

@@ -2,7 +2,6 @@
 /* xw-age: fragment an image as years of use would. */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,18 +25,6 @@ static void log_line(void *arg, enum xw_log_level level, const char *line)
 	cli_run_log(arg, (enum xw_severity)level, line);
 }
 
-static bool ended(void *arg)
-{
-	(void)arg;
-	return cli_interrupted();
-}
-
-static void deciding(void *arg, bool on)
-{
-	(void)arg;
-	cli_hold_interrupts(on);
-}
-
 static int progress(void *arg, const struct xw_age_outcome *r)
 {
 	struct job *j = arg;
@@ -58,19 +45,13 @@ static int progress(void *arg, const struct xw_age_outcome *r)
 
 static int draw(struct job *j)
 {
-	const char *kept;
-	const int fd = cli_output_open(j->args.svg, &j->args.image, 1, NULL, &kept);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	FILE *f;
+	int rc = cli_drawing_open(j->args.svg, j->args.image, &j->args.diag, &f);
 
-	if (kept)
-		return xw_fail(&j->args.diag, XW_ERR_USAGE,
-			       "%s: the drawing would overwrite the image", j->args.svg);
-	if (!f)
-		return xw_fail_errno(&j->args.diag, XW_ERR_IO, errno, "%s", j->args.svg);
+	if (rc)
+		return rc;
 	age_svg(f, j->args.image, j->args.measure_only ? NULL : &j->before, &j->after);
-	if (fclose(f))
-		return xw_fail_errno(&j->args.diag, XW_ERR_IO, errno, "%s", j->args.svg);
-	return 0;
+	return cli_drawing_close(f, 0, j->args.svg, &j->args.diag);
 }
 
 static int work(struct job *j)
@@ -84,33 +65,32 @@ static int work(struct job *j)
 		.after = &j->after,
 	};
 	const bool show = !a->line.quiet || a->line.json || a->svg;
-	int err = 0, missed = 0;
+	int rc = 0, missed = 0;
 
-	if (!a->measure_only) {
-		if (show)
-			err = xw_age_measure_image(a->image, &a->o.opts, &j->args.diag, &j->before);
-		if (!err)
-			err = xw_age_image(a->image, &a->o.opts, &j->args.diag, &j->result);
-		cli_progress_wipe(&j->run.bar);
-		if (j->result.missed) { /* reported below: what was reached */
-			missed = err;
-			err = 0;
-		}
-	}
-	if (!err && show)
-		err = xw_age_measure_image(a->image, &a->o.opts, &j->args.diag, &j->after);
-	if (!err && a->svg)
-		err = draw(j);
-	if (!err && (!a->line.quiet || a->line.json))
-		err = age_report(stdout, a, &told);
-	return err ? err : missed;
+	if (!a->measure_only && show)
+		rc = xw_age_measure_image(a->image, &a->o.opts, &a->diag, &j->before);
+	if (!a->measure_only && !rc)
+		rc = xw_age_image(a->image, &a->o.opts, &a->diag, &j->result);
+	cli_progress_wipe(&j->run.bar);
+	if (j->result.missed) /* reported below: what was reached */
+		missed = rc;
+	else if (rc)
+		return rc;
+	if (show)
+		rc = xw_age_measure_image(a->image, &a->o.opts, &a->diag, &j->after);
+	else
+		rc = 0;
+	if (!rc && a->svg)
+		rc = draw(j);
+	if (!rc && (!a->line.quiet || a->line.json))
+		rc = age_report(stdout, a, &told);
+	return rc ? rc : missed;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct xw_commit_watch watch = {.ended = ended, .deciding = deciding};
 	struct job j = {0};
-	int status, err;
+	int status, rc;
 
 	cli_guard_streams();
 	status = age_args_parse(&j.args, argc, argv);
@@ -119,19 +99,19 @@ int main(int argc, char **argv)
 		j.run.line = &j.args.line;
 		j.args.diag.log = log_line;
 		j.args.diag.log_arg = &j.run;
-		j.args.o.opts.watch = &watch;
+		j.args.o.opts.watch = &cli_commit_watch;
 		j.args.o.opts.progress = progress;
 		j.args.o.opts.arg = &j;
 		cli_progress_init(&j.run.bar, !j.args.line.quiet && !j.args.line.json);
-		err = work(&j);
+		rc = work(&j);
 		xw_fail_repair(&j.args.diag);
-		if (err)
+		if (rc)
 			cli_line_failed(&j.args.line,
-					j.args.diag.code ? j.args.diag.text : xw_err_text(err));
-		status = !err                                      ? EXIT_DONE
-			 : err == XW_ERR_USAGE                     ? EXIT_USAGE
-			 : j.result.missed && err == XW_ERR_MISSED ? AGE_EXIT_MISSED
-								   : EXIT_FAILED;
+					j.args.diag.code ? j.args.diag.text : xw_err_text(rc));
+		status = !rc                                      ? EXIT_DONE
+			 : rc == XW_ERR_USAGE                     ? EXIT_USAGE
+			 : j.result.missed && rc == XW_ERR_MISSED ? AGE_EXIT_MISSED
+								  : EXIT_FAILED;
 	}
 	xw_age_measure_free(&j.before);
 	xw_age_measure_free(&j.after);

@@ -23,9 +23,8 @@ void cli_row(FILE *out, const char *label, const char *fmt, ...)
 	fputc('\n', out);
 }
 
-void cli_row_files(FILE *out, const struct cli_files *f)
+void cli_print_files(FILE *out, const struct cli_files *f)
 {
-	begin(out, "files");
 	fprintf(out, "%s, %s", cli_plural(f->files, "file", "files").s,
 		cli_plural(f->directories, "directory", "directories").s);
 	if (f->symlinks)
@@ -34,6 +33,12 @@ void cli_row_files(FILE *out, const struct cli_files *f)
 		fprintf(out, ", %s", cli_plural(f->hardlinks, "hard link", "hard links").s);
 	if (f->specials)
 		fprintf(out, ", %s", cli_plural(f->specials, "special", "specials").s);
+}
+
+void cli_row_files(FILE *out, const struct cli_files *f)
+{
+	begin(out, "files");
+	cli_print_files(out, f);
 	fputc('\n', out);
 }
 

@@ -13,7 +13,9 @@ void cli_row(FILE *out, const char *label, const char *fmt, ...)
 struct cli_files {
 	uint64_t files, directories, symlinks, hardlinks, specials;
 };
-/* "files": counts; those that are 0 are omitted after the first two. */
+/* "2 files, 1 directory, 1 symlink": counts of 0 are omitted after the first two. */
+void cli_print_files(FILE *out, const struct cli_files *f);
+/* "files": these counts. */
 void cli_row_files(FILE *out, const struct cli_files *f);
 /* "data": bytes in extents for files. */
 void cli_row_data(FILE *out, uint64_t bytes, uint64_t extents, uint64_t files);

@@ -19,18 +19,18 @@ static int look_up(int group, const char *name, char *buf, size_t size, uint32_t
 {
 	struct passwd pw, *found_pw = NULL;
 	struct group gr, *found_gr = NULL;
-	int err;
+	int rc;
 
 	if (group) {
-		err = getgrnam_r(name, &gr, buf, size, &found_gr);
-		if (!err && found_gr)
+		rc = getgrnam_r(name, &gr, buf, size, &found_gr);
+		if (!rc && found_gr)
 			*id = gr.gr_gid;
 	} else {
-		err = getpwnam_r(name, &pw, buf, size, &found_pw);
-		if (!err && found_pw)
+		rc = getpwnam_r(name, &pw, buf, size, &found_pw);
+		if (!rc && found_pw)
 			*id = pw.pw_uid;
 	}
-	if (err == ERANGE)
+	if (rc == ERANGE)
 		return ERANGE;
 	return found_pw || found_gr ? 0 : -1;
 }

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
+#include "base/err.h"
 #include "base/same.h"
 
 static bool is_same(const struct stat *a, const char *path)
@@ -51,4 +53,26 @@ int cli_output_open(const char *path, const char *const keep[], size_t n, bool *
 		unlink(path);
 	errno = err;
 	return -1;
+}
+
+int cli_drawing_open(const char *path, const char *image, struct xw_diag *diag, FILE **out)
+{
+	const char *kept;
+	auto_fd int fd = cli_output_open(path, &image, 1, NULL, &kept);
+
+	if (kept)
+		return xw_fail(diag, XW_ERR_USAGE, "%s: the drawing would overwrite the image",
+			       path);
+	*out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!*out)
+		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s", path);
+	fd = -1;
+	return 0;
+}
+
+int cli_drawing_close(FILE *f, int rc, const char *path, struct xw_diag *diag)
+{
+	if (!fclose(f) && !rc)
+		return 0;
+	return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot be written", path);
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /*
  * Open a file for writing from its start; it is created if missing (then *created, which may be
@@ -14,5 +15,13 @@
  */
 int cli_output_open(const char *path, const char *const keep[], size_t n, bool *created,
 		    const char **kept);
+
+struct xw_diag;
+/*
+ * Open a drawing, which must not overwrite the image; XW_ERR_USAGE or XW_ERR_IO with a message. The
+ * caller writes it, and passes the result to cli_drawing_close().
+ */
+int cli_drawing_open(const char *path, const char *image, struct xw_diag *diag, FILE **out);
+int cli_drawing_close(FILE *f, int rc, const char *path, struct xw_diag *diag);
 
 #endif

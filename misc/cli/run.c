@@ -3,6 +3,7 @@
 
 #include "cli/env.h"
 #include "cli/run.h"
+#include "commit/commit.h"
 
 /* A limit, so that a source with a million invalid entries does not hide the important message. */
 enum { WARNINGS_SHOWN = 20 };
@@ -30,6 +31,20 @@ void cli_run_log(void *arg, enum xw_severity severity, const char *line)
 	}
 }
 
+static bool ended(void *arg)
+{
+	(void)arg;
+	return cli_interrupted();
+}
+
+static void deciding(void *arg, bool on)
+{
+	(void)arg;
+	cli_hold_interrupts(on);
+}
+
+const struct xw_commit_watch cli_commit_watch = {.ended = ended, .deciding = deciding};
+
 int cli_run_progress(void *arg, const struct xw_progress *p)
 {
 	struct cli_run *run = arg;
@@ -44,9 +59,19 @@ void cli_run_end(const struct cli_run *run)
 		cli_warning("%u more warnings; -v shows all", run->warnings - WARNINGS_SHOWN);
 }
 
-int cli_run_status(int err)
+int cli_run_json(const struct cli_run *run, const char *json, const char *image, const char *done)
 {
-	switch (err) {
+	if (json) {
+		puts(json);
+		return 0;
+	}
+	cli_line_failf(run->line, "%s: %s, but out of memory for its description", image, done);
+	return XW_E_NOMEM;
+}
+
+int cli_run_status(int rc)
+{
+	switch (rc) {
 	case 0:
 		return EXIT_DONE;
 	case XW_E_USAGE:

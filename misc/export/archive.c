@@ -109,7 +109,7 @@ static int close_output(struct run *run, bool keep)
 int export_archive(const struct export_args *args, struct xw_export *x)
 {
 	struct run run = {.cli = {.line = &args->line}, .args = args, .fd = -1};
-	int err, bad, status = open_output(&run);
+	int rc, bad, status = open_output(&run);
 	bool whole;
 
 	if (status >= 0)
@@ -117,17 +117,17 @@ int export_archive(const struct export_args *args, struct xw_export *x)
 	cli_progress_init(&run.cli.bar, !args->line.quiet && !args->line.json);
 	xw_export_on_log(x, cli_run_log, &run.cli);
 	xw_export_on_progress(x, cli_run_progress, &run.cli);
-	err = xw_export_run(x, args->image, on_write, &run);
+	rc = xw_export_run(x, args->image, on_write, &run);
 	cli_progress_wipe(&run.cli.bar);
 	cli_run_end(&run.cli);
 	if (run.write_errno)
 		fail(&run, "%s: %s", args->output ? args->output : "standard output",
 		     strerror(run.write_errno));
-	else if (err && cli_interrupted())
+	else if (rc && cli_interrupted())
 		fail(&run, "%s: interrupted", args->image);
-	else if (err)
+	else if (rc)
 		fail(&run, "%s", xw_export_error(x));
-	status = export_status(x, err, &whole);
+	status = export_status(x, rc, &whole);
 	whole = whole && !run.write_errno;
 	bad = close_output(&run, whole);
 	if (run.fd != STDOUT_FILENO)

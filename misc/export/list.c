@@ -110,12 +110,12 @@ int export_listing(const struct export_args *args, struct xw_export *x)
 	struct cli_run run = {.line = &args->line};
 	struct listing l = {.args = args};
 	bool whole;
-	int err;
+	int rc;
 
 	xw_export_on_log(x, cli_run_log, &run);
 	if (args->line.json)
 		fputs("{\"files\":[", stdout);
-	err = xw_export_list(x, args->image, print_entry, &l);
+	rc = xw_export_list(x, args->image, print_entry, &l);
 	if (args->line.json) {
 		const char *why = cli_interrupted() ? "interrupted" : xw_export_error(x);
 
@@ -123,7 +123,7 @@ int export_listing(const struct export_args *args, struct xw_export *x)
 		putchar(']');
 		if (xw_export_result(x)->pending)
 			fputs(",\"pending_change\":true", stdout);
-		if (err && *why) {
+		if (rc && *why) {
 			putchar(',');
 			cli_json_text(stdout, "error", why);
 		}
@@ -131,9 +131,9 @@ int export_listing(const struct export_args *args, struct xw_export *x)
 	}
 	cli_run_end(&run);
 	/* a failing stdout is reported by cli_close_stdout() */
-	if (err && cli_interrupted())
+	if (rc && cli_interrupted())
 		cli_error("%s: interrupted", args->image);
-	else if (err && *xw_export_error(x))
+	else if (rc && *xw_export_error(x))
 		cli_line_error(&args->line, xw_export_error(x));
-	return export_status(x, err, &whole);
+	return export_status(x, rc, &whole);
 }

@@ -12,32 +12,32 @@ static int set_defaults(struct xw_export *x)
 {
 	const mode_t mask = umask(0);
 	char text[8];
-	int err;
+	int rc;
 
 	umask(mask);
 	snprintf(text, sizeof(text), "%o", (unsigned)mask & 0777u);
-	err = xw_export_set(x, "umask", text);
-	if (geteuid() || err)
-		return err;
-	err = xw_export_set(x, "--same-owner", NULL);
-	return err ? err : xw_export_set(x, "--preserve-permissions", NULL);
+	rc = xw_export_set(x, "umask", text);
+	if (geteuid() || rc)
+		return rc;
+	rc = xw_export_set(x, "--same-owner", NULL);
+	return rc ? rc : xw_export_set(x, "--preserve-permissions", NULL);
 }
 
 static int set_all(struct xw_export *x, const struct export_args *args)
 {
-	int err = set_defaults(x);
+	int rc = set_defaults(x);
 
-	for (size_t i = 0; i < args->line.count && !err; i++) {
+	for (size_t i = 0; i < args->line.count && !rc; i++) {
 		const struct cli_setting *s = &args->line.settings[i];
 
 		if (strcmp(s->name, EXPORT_NAMES))
-			err = xw_export_set(x, s->name, s->value);
+			rc = xw_export_set(x, s->name, s->value);
 	}
-	if (!err && args->by_suffix)
-		err = xw_export_set(x, "--auto-compress", args->output);
-	for (char **path = args->paths; *path && !err; path++)
-		err = xw_export_add_path(x, *path);
-	return err;
+	if (!rc && args->by_suffix)
+		rc = xw_export_set(x, "--auto-compress", args->output);
+	for (char **path = args->paths; *path && !rc; path++)
+		rc = xw_export_add_path(x, *path);
+	return rc;
 }
 
 static int run(const struct export_args *args)

@@ -49,20 +49,20 @@ static int add_all(struct xw_export *x, FILE *in, bool by_nul, size_t *count)
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t len;
-	int err = 0;
+	int rc = 0;
 
-	while (!err && (len = getdelim(&line, &room, by_nul ? '\0' : '\n', in)) >= 0) {
+	while (!rc && (len = getdelim(&line, &room, by_nul ? '\0' : '\n', in)) >= 0) {
 		if (!by_nul && len && line[len - 1] == '\n')
 			line[len - 1] = '\0';
 		if (!by_nul)
 			unquote(line);
 		if (*line) {
-			err = xw_export_add_path(x, line);
+			rc = xw_export_add_path(x, line);
 			++*count;
 		}
 	}
 	free(line);
-	return err;
+	return rc;
 }
 
 static int add_file(const struct export_args *args, struct xw_export *x, const char *name,
@@ -70,23 +70,23 @@ static int add_file(const struct export_args *args, struct xw_export *x, const c
 {
 	const bool is_stdin = !strcmp(name, "-");
 	FILE *in = is_stdin ? stdin : fopen(name, "re");
-	int err, reading = 0;
+	int rc, reading = 0;
 
 	if (!in) {
 		cli_line_failf(&args->line, "%s: cannot open: %s", name, strerror(errno));
 		return EXIT_FAILED;
 	}
 	errno = 0;
-	err = add_all(x, in, args->by_nul, count);
+	rc = add_all(x, in, args->by_nul, count);
 	if (ferror(in))
 		reading = errno ? errno : EIO;
 	if (!is_stdin)
 		fclose(in);
-	if (err)
+	if (rc)
 		cli_line_failf(&args->line, "%s", xw_export_error(x));
 	else if (reading)
 		cli_line_failf(&args->line, "%s: cannot read: %s", name, strerror(reading));
-	return err || reading ? EXIT_FAILED : -1;
+	return rc || reading ? EXIT_FAILED : -1;
 }
 
 int export_add_names(const struct export_args *args, struct xw_export *x)

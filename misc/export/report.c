@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by archive, extraction and listing: exit status, result, names of entries. */
+#include "cli/account.h"
 #include "cli/env.h"
 #include "cli/escape.h"
 #include "cli/human.h"
@@ -8,17 +9,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int export_status(const struct xw_export *x, int err, bool *whole)
+int export_status(const struct xw_export *x, int rc, bool *whole)
 {
 	const struct xw_export_result *r = xw_export_result(x);
 
-	*whole = !err || r->missing || r->damaged || r->failed;
-	if (err == XW_E_CHECKSUM)
+	*whole = !rc || r->missing || r->damaged || r->failed;
+	if (rc == XW_E_CHECKSUM)
 		cli_hint("--ignore-checksums reads what only fails its checksum");
-	if (err == XW_E_HOSTFULL || (err == XW_E_CORRUPT && !r->damaged) ||
-	    (err && cli_interrupted()))
+	if (rc == XW_E_HOSTFULL || (rc == XW_E_CORRUPT && !r->damaged) || (rc && cli_interrupted()))
 		*whole = false;
-	return err && *whole ? EXIT_FAILED : err == XW_E_USAGE ? EXIT_USAGE : !!err;
+	return rc && *whole ? EXIT_FAILED : rc == XW_E_USAGE ? EXIT_USAGE : !!rc;
 }
 
 static void print_json(struct xw_export *x, const char *why, bool result)
@@ -40,6 +40,8 @@ void export_print(const struct export_args *args, struct xw_export *x, const cha
 		  const char *why, bool result)
 {
 	const struct xw_export_result *r = xw_export_result(x);
+	const struct cli_files files = {r->files, r->directories, r->symlinks, r->hardlinks,
+					r->specials};
 
 	if (args->line.json) {
 		print_json(x, why, result);
@@ -47,14 +49,8 @@ void export_print(const struct export_args *args, struct xw_export *x, const cha
 	}
 	if (!result || args->line.quiet)
 		return;
-	printf("%s: %s, %s", where, cli_plural(r->files, "file", "files").s,
-	       cli_plural(r->directories, "directory", "directories").s);
-	if (r->symlinks)
-		printf(", %s", cli_plural(r->symlinks, "symlink", "symlinks").s);
-	if (r->hardlinks)
-		printf(", %s", cli_plural(r->hardlinks, "hard link", "hard links").s);
-	if (r->specials)
-		printf(", %s", cli_plural(r->specials, "special", "specials").s);
+	printf("%s: ", where);
+	cli_print_files(stdout, &files);
 	printf("; %s in %s, %s\n", cli_size(r->bytes_out).s, cli_duration(r->seconds).s,
 	       cli_rate(r->bytes_out, r->seconds).s);
 }

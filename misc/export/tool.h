@@ -19,8 +19,8 @@ struct export_args {
 	bool list;
 	bool by_nul; /* names in files of EXPORT_NAMES are NUL-terminated */
 	bool by_suffix; /* compress according to the suffix of output */
-	const char *of_archive,
-		*of_extract; /* the last option that applies only to archives, or only to extraction */
+	/* the last option that applies only to archives, or only to extraction; NULL: none */
+	const char *of_archive, *of_extract;
 };
 
 /* -1: continue; otherwise the exit status. */
@@ -46,7 +46,7 @@ void export_print_name(const struct xw_export_entry *e);
  * The exit status for an error code. *whole: all files were processed, except those that were
  * logged.
  */
-int export_status(const struct xw_export *x, int err, bool *whole);
+int export_status(const struct xw_export *x, int rc, bool *whole);
 /*
  * Print the end of a run; a failure `why` (NULL: none) was printed on standard error before. With
  * `result`: what was exported, as a line that starts with `where` unless -q. With --json: one

@@ -12,7 +12,6 @@
 #include "plan/parse.h"
 #include "show/show.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,25 +81,13 @@ static int parse(struct args *args, int argc, char **argv)
 
 static int draw(const struct args *args, struct xw_image *img, const struct xw_freefrag *ff)
 {
-	const char *kept;
-	const int fd = cli_output_open(args->svg, &args->source.path, 1, NULL, &kept);
 	FILE *f;
-	int rc;
+	int rc = cli_drawing_open(args->svg, args->source.path, img->diag, &f);
 
-	if (kept)
-		return xw_fail(img->diag, XW_ERR_USAGE, "%s: the drawing would overwrite the image",
-			       args->svg);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f) {
-		rc = xw_fail_errno(img->diag, XW_ERR_IO, errno, "%s", args->svg);
-		if (fd >= 0)
-			close(fd);
+	if (rc)
 		return rc;
-	}
 	rc = xw_freefrag_svg(f, img, args->source.path, ff);
-	if (fclose(f) || rc)
-		rc = xw_fail_errno(img->diag, XW_ERR_IO, errno, "%s: cannot be written", args->svg);
-	return rc;
+	return cli_drawing_close(f, rc, args->svg, img->diag);
 }
 
 static int report(const struct args *args, struct xw_show *s, struct xw_image *img)

@@ -14,37 +14,28 @@
 static int set_all(struct xw_import *x, const struct import_args *args)
 {
 	const char *tmpdir = cli_tmpdir();
-	int err = tmpdir ? xw_import_set(x, "--tmpdir", tmpdir) : 0;
+	int rc = tmpdir ? xw_import_set(x, "--tmpdir", tmpdir) : 0;
 
-	if (args->line.now && !err)
-		err = xw_import_set(x, "now", args->line.now);
-	for (size_t i = 0; i < args->line.count && !err; i++)
-		err = xw_import_set(x, args->line.settings[i].name, args->line.settings[i].value);
-	for (char **source = args->sources; *source && !err; source++) {
+	if (args->line.now && !rc)
+		rc = xw_import_set(x, "now", args->line.now);
+	for (size_t i = 0; i < args->line.count && !rc; i++)
+		rc = xw_import_set(x, args->line.settings[i].name, args->line.settings[i].value);
+	for (char **source = args->sources; *source && !rc; source++) {
 		char *path = cli_source_in_dir(&args->line, args->dir, *source);
 
-		err = path ? xw_import_add_source(x, path) : XW_E_NOMEM;
+		rc = path ? xw_import_add_source(x, path) : XW_E_NOMEM;
 		free(path);
 	}
-	return err;
+	return rc;
 }
 
 /* Failing to print the report is a failure, although the image was changed. */
-static int report(struct xw_import *x, const struct import_args *args)
+static int report(const struct cli_run *run, const struct import_args *args, struct xw_import *x)
 {
-	if (args->line.json) {
-		const char *json = xw_import_json(x);
-
-		if (!json) {
-			cli_line_failf(&args->line,
-				       "%s: imported, but out of memory for its description",
-				       args->image);
-			return XW_E_NOMEM;
-		}
-		puts(json);
-	} else if (!args->line.quiet) {
+	if (args->line.json)
+		return cli_run_json(run, xw_import_json(x), args->image, "imported");
+	if (!args->line.quiet)
 		import_print_result(stdout, args, xw_import_result(x));
-	}
 	return 0;
 }
 
@@ -53,29 +44,29 @@ static int import(const struct import_args *args)
 {
 	struct cli_run run = {.line = &args->line};
 	struct xw_import *x;
-	int status, err = xw_import_new(&x);
+	int status, rc = xw_import_new(&x);
 
-	if (err) {
+	if (rc) {
 		cli_line_failf(&args->line, "out of memory");
 		return EXIT_FAILED;
 	}
 	xw_import_on_log(x, cli_run_log, &run); /* set first: options may warn, too */
 	xw_import_on_names(x, cli_name_to_id, NULL);
-	err = set_all(x, args);
-	status = cli_run_status(err);
-	if (!err) {
+	rc = set_all(x, args);
+	status = cli_run_status(rc);
+	if (!rc) {
 		cli_progress_init(&run.bar, !args->line.quiet);
 		xw_import_on_progress(x, cli_run_progress, &run);
-		err = xw_import_run(x, args->image);
+		rc = xw_import_run(x, args->image);
 		cli_progress_wipe(&run.bar);
 		/* A property of the image is not a usage error. */
-		status = err == XW_E_UNSUPPORTED ? EXIT_FAILED : cli_run_status(err);
+		status = rc == XW_E_UNSUPPORTED ? EXIT_FAILED : cli_run_status(rc);
 	}
-	if (err) {
+	if (rc) {
 		cli_line_failed(&args->line, xw_import_error(x));
 	} else {
 		cli_run_end(&run);
-		status = cli_run_status(report(x, args));
+		status = cli_run_status(report(&run, args, x));
 	}
 	xw_import_free(x);
 	return status;

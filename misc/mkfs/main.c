@@ -83,20 +83,20 @@ int main(int argc, char **argv)
 	struct mkfs_args args;
 	struct mkfs_said said = {.count = 0};
 	const char *done = NULL;
-	int err, status;
+	int rc, status;
 
 	cli_guard_streams();
 	status = mkfs_args_parse(&args, argc, argv);
 
 	if (status < 0) {
 		cli_catch_interrupts();
-		err = mkfs_make(&args, false, &said);
-		if (err == XW_E_EXISTS && overwrite_after_all(&args))
-			err = mkfs_make(&args, true, &said);
-		if (err == XW_E_BUSY)
+		rc = mkfs_make(&args, false, &said);
+		if (rc == XW_E_EXISTS && overwrite_after_all(&args))
+			rc = mkfs_make(&args, true, &said);
+		if (rc == XW_E_BUSY)
 			say_busy(&args);
-		status = cli_run_status(err);
-		if (!err && !args.dry_run)
+		status = cli_run_status(rc);
+		if (!rc && !args.dry_run)
 			done = "the image is made";
 	}
 	mkfs_said_free(&said);

@@ -52,38 +52,29 @@ void mkfs_said_free(struct mkfs_said *said)
 static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, bool overwrite)
 {
 	const char *tmpdir = cli_tmpdir();
-	int err = overwrite ? xw_mkfs_set(m, "-F", NULL) : 0;
+	int rc = overwrite ? xw_mkfs_set(m, "-F", NULL) : 0;
 
-	if (tmpdir && !err)
-		err = xw_mkfs_set(m, "--tmpdir", tmpdir);
-	if (args->config && !err)
-		err = xw_mkfs_set_config(m, args->config_name, args->config, args->config_len);
-	if (args->stock_type && !err) /* a -t on the command line takes precedence */
-		err = xw_mkfs_set(m, "-t", args->stock_type);
-	if (args->line.now && !err)
-		err = xw_mkfs_set(m, "now", args->line.now);
-	for (size_t i = 0; i < args->line.count && !err; i++)
-		err = xw_mkfs_set(m, args->line.settings[i].name, args->line.settings[i].value);
-	for (size_t i = 0; i < args->source_count && !err; i++)
-		err = xw_mkfs_add_source(m, args->sources[i]);
-	return err;
+	if (tmpdir && !rc)
+		rc = xw_mkfs_set(m, "--tmpdir", tmpdir);
+	if (args->config && !rc)
+		rc = xw_mkfs_set_config(m, args->config_name, args->config, args->config_len);
+	if (args->stock_type && !rc) /* a -t on the command line takes precedence */
+		rc = xw_mkfs_set(m, "-t", args->stock_type);
+	if (args->line.now && !rc)
+		rc = xw_mkfs_set(m, "now", args->line.now);
+	for (size_t i = 0; i < args->line.count && !rc; i++)
+		rc = xw_mkfs_set(m, args->line.settings[i].name, args->line.settings[i].value);
+	for (size_t i = 0; i < args->source_count && !rc; i++)
+		rc = xw_mkfs_add_source(m, args->sources[i]);
+	return rc;
 }
 
-static int report(const struct mkfs_args *args, struct xw_mkfs *m)
+static int report(const struct cli_run *run, const struct mkfs_args *args, struct xw_mkfs *m)
 {
-	if (args->line.json) {
-		const char *json = xw_mkfs_json(m);
-
-		if (!json) {
-			cli_line_failf(&args->line,
-				       "%s: made, but out of memory for its description",
-				       args->image);
-			return XW_E_NOMEM;
-		}
-		puts(json);
-	} else if (!args->line.quiet) {
+	if (args->line.json)
+		return cli_run_json(run, xw_mkfs_json(m), args->image, "made");
+	if (!args->line.quiet)
 		mkfs_print_result(stdout, args, xw_mkfs_result(m));
-	}
 	return 0;
 }
 
@@ -92,27 +83,27 @@ int mkfs_make(const struct mkfs_args *args, bool overwrite, struct mkfs_said *sa
 	struct attempt a = {.run = {.line = &args->line}, .said = said, .again = overwrite};
 	struct cli_run *const run = &a.run;
 	struct xw_mkfs *m;
-	int err = xw_mkfs_new(&m);
+	int rc = xw_mkfs_new(&m);
 
-	if (err) {
+	if (rc) {
 		cli_line_failf(&args->line, "out of memory");
-		return err;
+		return rc;
 	}
 	xw_mkfs_on_log(m, log_line, &a); /* set first: options may warn, too */
 	xw_mkfs_on_names(m, cli_name_to_id, NULL);
-	err = set_all(m, args, overwrite);
-	if (!err) {
+	rc = set_all(m, args, overwrite);
+	if (!rc) {
 		cli_progress_init(&run->bar, !args->line.quiet);
 		xw_mkfs_on_progress(m, cli_run_progress, run);
-		err = xw_mkfs_run(m, args->image);
+		rc = xw_mkfs_run(m, args->image);
 		cli_progress_wipe(&run->bar);
 	}
-	if (!err)
-		cli_run_end(run);
-	if (err)
+	if (rc) {
 		cli_line_failed(&args->line, xw_mkfs_error(m));
-	else
-		err = report(args, m);
+	} else {
+		cli_run_end(run);
+		rc = report(run, args, m);
+	}
 	xw_mkfs_free(m);
-	return err;
+	return rc;
 }

@@ -7,18 +7,6 @@
 #include "cli/term.h"
 #include "tune/tool.h"
 
-static bool ended(void *arg)
-{
-	(void)arg;
-	return cli_interrupted();
-}
-
-static void deciding(void *arg, bool on)
-{
-	(void)arg;
-	cli_hold_interrupts(on);
-}
-
 /* Print the object and free it. */
 static int print_json(struct xw_json *j)
 {
@@ -32,15 +20,14 @@ static int print_json(struct xw_json *j)
 
 static int change(struct tune_args *args)
 {
-	static const struct xw_commit_watch watch = {.ended = ended, .deciding = deciding};
 	struct xw_json json = {0};
 	struct xw_tune_outcome r;
-	int err;
+	int rc;
 
-	args->o.opts.watch = &watch;
-	err = xw_tune_image(args->image, &args->o.opts, &args->o.want, &args->diag, &r);
-	if (err)
-		return err;
+	args->o.opts.watch = &cli_commit_watch;
+	rc = xw_tune_image(args->image, &args->o.opts, &args->o.want, &args->diag, &r);
+	if (rc)
+		return rc;
 	if (args->line.json) {
 		xw_tune_outcome_json(&r, &json);
 		return print_json(&json);
@@ -54,10 +41,10 @@ static int clear_pending(struct tune_args *args)
 {
 	struct xw_json json = {0};
 	enum xw_tune_pending was;
-	const int err = xw_tune_clear_pending(args->image, &args->o.opts, &args->diag, &was);
+	const int rc = xw_tune_clear_pending(args->image, &args->o.opts, &args->diag, &was);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	if (args->line.json) {
 		xw_tune_pending_json(was, &json);
 		return print_json(&json);
@@ -69,20 +56,20 @@ static int clear_pending(struct tune_args *args)
 
 static int run(struct tune_args *args)
 {
-	int err = 0;
+	int rc = 0;
 
 	if (args->print_label)
-		err = tune_print_label(args);
+		rc = tune_print_label(args);
 	else if (args->o.clear_pending)
-		err = clear_pending(args);
+		rc = clear_pending(args);
 	else if (xw_tune_options_change(&args->o))
-		err = change(args);
-	if (!err && args->list)
-		err = tune_list(args);
+		rc = change(args);
+	if (!rc && args->list)
+		rc = tune_list(args);
 	xw_fail_repair(&args->diag);
-	if (err)
-		cli_line_failed(&args->line, args->diag.code ? args->diag.text : xw_err_text(err));
-	return err;
+	if (rc)
+		cli_line_failed(&args->line, args->diag.code ? args->diag.text : xw_err_text(rc));
+	return rc;
 }
 
 int main(int argc, char **argv)
