@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/endian.h"
 #include "dev/partition.h"
 #include "disk/super.h"
@@ -126,42 +127,37 @@ static bool find(int fd, const struct xw_partitions *table, const char *name, ui
 bool cli_partition_find(const char *image, const char *name, uint64_t *start,
 			struct cli_partition_why *why)
 {
-	const int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_fd int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct xw_partitions table;
-	bool found = false;
+	bool found;
 
 	if (fd < 0) {
 		snprintf(why->s, sizeof(why->s), "cannot open: %s", strerror(errno));
 		return false;
 	}
-	if (xw_partitions_read(fd, &table))
+	if (xw_partitions_read(fd, &table)) {
 		snprintf(why->s, sizeof(why->s), "out of memory reading the partition table");
-	else
-		found = find(fd, &table, name, start, why);
+		return false;
+	}
+	found = find(fd, &table, name, start, why);
 	xw_partitions_free(&table);
-	close(fd);
 	return found;
 }
 
 bool cli_partition_hint(const char *image)
 {
-	const int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_fd int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct xw_partitions table;
 	char list[LIST_MAX];
 	uint8_t magic[2];
-	bool hinted = false;
 
-	if (fd < 0)
+	if (fd < 0 || pread(fd, magic, sizeof(magic), MAGIC_AT) != sizeof(magic) ||
+	    peek16(magic) == XW_SUPER_MAGIC || xw_partitions_read(fd, &table))
 		return false;
-	if (pread(fd, magic, sizeof(magic), MAGIC_AT) == sizeof(magic) &&
-	    peek16(magic) != XW_SUPER_MAGIC && !xw_partitions_read(fd, &table)) {
-		xw_partitions_text(&table, list, sizeof(list));
-		hinted = *list;
-		if (hinted)
-			cli_hint("it has a %s partition table: --partition N selects one (%s)",
-				 table.type, list);
-		xw_partitions_free(&table);
-	}
-	close(fd);
-	return hinted;
+	xw_partitions_text(&table, list, sizeof(list));
+	if (*list)
+		cli_hint("it has a %s partition table: --partition N selects one (%s)", table.type,
+			 list);
+	xw_partitions_free(&table);
+	return *list;
 }

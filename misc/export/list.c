@@ -17,11 +17,6 @@ struct listing {
 	uint64_t n; /* number printed */
 };
 
-static void print_escaped(const char *s)
-{
-	cli_escape(stdout, CLI_TEXT_BACK, s, strlen(s));
-}
-
 static void print_mode(uint32_t mode)
 {
 	static const char letters[] = "?pc?d?b?-?l?s???";
@@ -99,7 +94,7 @@ static int print_entry(void *arg, const struct xw_export_entry *e)
 	export_print_name(e);
 	if (args->line.verbose && e->link) {
 		fputs(e->hardlink ? " link to " : " -> ", stdout);
-		print_escaped(e->link);
+		cli_escape(stdout, CLI_TEXT_BACK, e->link, strlen(e->link));
 	}
 	putchar('\n');
 	return ferror(stdout) || cli_interrupted() ? XW_E_IO : 0;

@@ -6,6 +6,7 @@
 #include "cli/source.h"
 #include "mkfs/mkfs.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -184,7 +185,7 @@ static int take_operands(struct mkfs_args *args)
  * Under its stock names the tool makes what mke2fs(8) makes: the type of mkfs.ext2, mkfs.ext3 and
  * mkfs.ext4, and ext2 as mke2fs.
  */
-static const char *type_by_name(const char *program)
+static const char *type_by_name(void)
 {
 	static const struct {
 		const char *name, *type;
@@ -194,11 +195,9 @@ static const char *type_by_name(const char *program)
 		{"mkfs.ext3", "ext3"},
 		{"mkfs.ext4", "ext4"},
 	};
-	const char *slash = strrchr(program, '/');
 
-	program = slash ? slash + 1 : program;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(program, names[i].name))
+		if (!strcmp(program_invocation_short_name, names[i].name))
 			return names[i].type;
 	return NULL;
 }
@@ -211,7 +210,7 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 	*args = (struct mkfs_args){
 		.line = {.tool = &tool},
 		.sources = calloc((size_t)argc + 1, sizeof(*args->sources)),
-		.stock_type = argc ? type_by_name(argv[0]) : NULL,
+		.stock_type = type_by_name(),
 	};
 	if (!args->sources)
 		return cli_line_no_memory(l);

@@ -16,6 +16,7 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "show/show.h"
 
@@ -77,25 +78,17 @@ static int e2image_pread(struct xw_dev *dev, void *buf, size_t len, uint64_t off
 	uint8_t *to = buf;
 
 	while (len) {
-		const struct piece *p = NULL;
-		size_t lo = 0, hi = e->pieces.n, n;
+		const size_t next = XW_LOWER_BOUND(i, e->pieces.n, e->pieces.v[i].at > off);
+		const struct piece *p = next ? &e->pieces.v[next - 1] : NULL;
+		size_t n;
 		int rc;
 
-		while (lo < hi) { /* the last piece that starts at or before off */
-			const size_t mid = lo + (hi - lo) / 2;
-
-			if (e->pieces.v[mid].at <= off) {
-				p = &e->pieces.v[mid];
-				lo = mid + 1;
-			} else {
-				hi = mid;
-			}
-		}
 		if (p && off - p->at < p->len) {
 			n = (size_t)XW_MIN(len, p->len - (off - p->at));
 			rc = read_piece(e, p, off - p->at, to, n);
 		} else if (e->data) {
-			n = lo < e->pieces.n ? (size_t)XW_MIN(len, e->pieces.v[lo].at - off) : len;
+			n = next < e->pieces.n ? (size_t)XW_MIN(len, e->pieces.v[next].at - off)
+					       : len;
 			rc = xw_dev_pread(e->data, to, n, off);
 		} else {
 			return xw_fail(dev->diag, XW_ERR_TRUNCATED,
@@ -180,16 +173,16 @@ static int read_header(struct opening *o)
 	struct xw_image *img = &o->img;
 	struct disk_header h;
 	uint8_t buf[XW_SUPER_SIZE];
-	int rc = 0;
+	int rc;
 
-	if (o->e->under->size < sizeof(h) + sizeof(buf))
-		rc = XW_ERR_INPUT;
-	if (!rc)
+	memset(&h, 0, sizeof(h));
+	if (o->e->under->size >= sizeof(h) + sizeof(buf)) {
 		rc = xw_dev_pread(o->e->under, &h, sizeof(h), 0);
-	if (rc == XW_ERR_INPUT || (!rc && get32(h.magic) != E2IMAGE_MAGIC))
+		if (rc)
+			return rc;
+	}
+	if (get32(h.magic) != E2IMAGE_MAGIC)
 		return xw_fail(o->diag, XW_ERR_INPUT, "%s: not an e2image file", o->e->under->name);
-	if (rc)
-		return rc;
 	o->super = get32(h.super);
 	o->inodes = get32(h.inodes);
 	o->inode_bitmaps = get32(h.inode_bitmaps);
@@ -253,17 +246,10 @@ static int add_groups(struct opening *o)
 	return rc;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct piece *x = a, *y = b;
-
-	return (x->at > y->at) - (x->at < y->at);
-}
-
 /* In a damaged filesystem pieces may overlap: each is truncated at the start of the next. */
 static void sort_pieces(struct e2image *e)
 {
-	qsort(e->pieces.v, e->pieces.n, sizeof(*e->pieces.v), by_place);
+	qsort(e->pieces.v, e->pieces.n, sizeof(*e->pieces.v), xw_by_u64);
 	for (size_t i = 0; i + 1 < e->pieces.n; i++)
 		e->pieces.v[i].len =
 			XW_MIN(e->pieces.v[i].len, e->pieces.v[i + 1].at - e->pieces.v[i].at);

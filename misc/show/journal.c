@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "base/endian.h"
 #include "cli/human.h"
 #include "disk/jsb.h"
@@ -55,18 +56,17 @@ static void journal_features(struct xw_show *s, const struct xw_jsb *j)
 
 static void journal_users(struct xw_show *s, const struct xw_jsb *j)
 {
-	static const uint8_t none[16];
 	const uint32_t n = XW_MIN(j->nr_users, sizeof(j->users) / 16);
 
 	if (j->nr_users != 1)
 		show_number(s, "Journal number of users", j->nr_users);
-	if (!n || (n == 1 && !memcmp(j->users, none, sizeof(none))))
+	if (!n || (n == 1 && xw_all_zero(j->users, 16)))
 		return;
 	if (!s->out)
 		xw_json_array(s->json, "journal_users");
 	for (uint32_t i = 0; i < n; i++) {
 		const uint8_t *u = j->users + (size_t)16 * i;
-		const char *text = memcmp(u, none, sizeof(none)) ? cli_uuid(u).s : "<none>";
+		const char *text = xw_all_zero(u, 16) ? "<none>" : cli_uuid(u).s;
 
 		if (s->out)
 			fprintf(s->out, "%-26s%s\n", i ? "" : "Journal users:", text);

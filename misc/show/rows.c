@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include "base/bytes.h"
 #include "cli/escape.h"
 #include "cli/human.h"
 #include "show/rows.h"
@@ -171,12 +172,7 @@ void show_time(struct xw_show *s, const char *name, int64_t sec)
 
 void show_uuid(struct xw_show *s, const char *name, const uint8_t u[16])
 {
-	static const uint8_t none[16];
-
-	if (memcmp(u, none, sizeof(none)))
-		show_text(s, name, "%s", cli_uuid(u).s);
-	else
-		show_text(s, name, "<none>");
+	show_text(s, name, "%s", xw_all_zero(u, 16) ? "<none>" : cli_uuid(u).s);
 }
 
 void show_problem(struct xw_show *s, struct xw_diag *diag)

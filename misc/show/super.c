@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/bytes.h"
 #include "plan/features.h"
 #include "show/rows.h"
 
@@ -234,22 +235,19 @@ static void owners_and_inodes(struct xw_show *s, const struct xw_super *sb)
 static void show_hash(struct xw_show *s, const struct xw_super *sb)
 {
 	static const char *const names[] = {"legacy", "half_md4", "tea"};
-	static const uint8_t none[16];
 	char unknown[16];
 
 	snprintf(unknown, sizeof(unknown), "HASHALG_%u", sb->def_hash_version);
 	if (sb->feature_compat & XW_COMPAT_DIR_INDEX || sb->def_hash_version)
 		show_text(s, "Default directory hash", "%s",
 			  name_of(names, XW_ARRAY_SIZE(names), sb->def_hash_version, unknown));
-	if (memcmp(sb->hash_seed, none, sizeof(none)))
+	if (!xw_all_zero(sb->hash_seed, sizeof(sb->hash_seed)))
 		show_uuid(s, "Directory Hash Seed", sb->hash_seed);
 }
 
 static void journal_rows(struct xw_show *s, const struct xw_super *sb)
 {
-	static const uint8_t none[16];
-
-	if (memcmp(sb->journal_uuid, none, sizeof(none)))
+	if (!xw_all_zero(sb->journal_uuid, sizeof(sb->journal_uuid)))
 		show_uuid(s, "Journal UUID", sb->journal_uuid);
 	number_if(s, "Journal inode", sb->journal_inum);
 	if (sb->journal_dev)
@@ -340,8 +338,6 @@ static void kept_errors(struct xw_show *s, const struct xw_super *sb)
 
 static void rest(struct xw_show *s, const struct xw_super *sb)
 {
-	static const uint8_t none[16];
-
 	if (sb->feature_incompat & XW_INCOMPAT_MMP) {
 		show_number(s, "MMP block number", sb->mmp_block);
 		show_amount(s, "MMP update interval", "seconds", sb->mmp_interval);
@@ -353,7 +349,7 @@ static void rest(struct xw_show *s, const struct xw_super *sb)
 		show_text(s, "Checksum type", sb->checksum_type == 1 ? "crc32c" : "unknown");
 		show_checksum(s, "Checksum", sb->checksum);
 	}
-	if (memcmp(sb->encrypt_pw_salt, none, sizeof(none)))
+	if (!xw_all_zero(sb->encrypt_pw_salt, sizeof(sb->encrypt_pw_salt)))
 		show_uuid(s, "Encryption PW Salt", sb->encrypt_pw_salt);
 	if (sb->feature_incompat & XW_INCOMPAT_CSUM_SEED)
 		show_checksum(s, "Checksum seed", sb->checksum_seed);

@@ -7,6 +7,7 @@
 #include "cli/redo.h"
 #include "tune/tool.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,13 +158,6 @@ static int parse_e2label(struct tune_args *args, int argc, char **argv)
 	return argc == 2 ? -1 : set_as(args, "-L", argv[2]);
 }
 
-static bool called_e2label(const char *program)
-{
-	const char *slash = strrchr(program, '/');
-
-	return strcmp(slash ? slash + 1 : program, "e2label") == 0;
-}
-
 /* What depends on more than one option, and on the image. */
 static int check(struct tune_args *args)
 {
@@ -195,7 +189,7 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 	};
 	xw_tune_options_init(&args->o, &args->diag);
 	args->o.names = cli_name_to_id;
-	if (argc && called_e2label(argv[0]))
+	if (!strcmp(program_invocation_short_name, "e2label"))
 		return parse_e2label(args, argc, argv);
 	status = cli_line_read(l, &tool, argc, argv);
 	if (status >= 0)
