@@ -162,10 +162,10 @@ static int check(const struct debugfs_args *args)
 	if (args->how.data_source && !args->how.e2image)
 		return cli_line_refuse(
 			&args->line,
-			"-d needs -i: it is where blocks are that an e2image file has not");
+			"-d needs -i: FILE has the blocks that an e2image file does not hold");
 	if (args->how.super_block && !args->how.block_size)
 		return cli_line_refuse(&args->line,
-				       "-s needs -b: blocks of which size are counted");
+				       "-s needs -b: BLOCK counts blocks of that size");
 	return -1;
 }
 

@@ -105,7 +105,7 @@ int export_add_names(const struct export_args *args, struct xw_export *x)
 	}
 	if (status < 0 && last && !count && !*args->paths) {
 		/* without a path everything would be exported */
-		cli_line_failf(&args->line, "%s: no names in it: nothing to export", last);
+		cli_line_failf(&args->line, "%s: contains no names: nothing to export", last);
 		status = EXIT_FAILED;
 	}
 	return status;

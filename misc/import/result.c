@@ -12,11 +12,11 @@
 static void print_removed(FILE *out, const struct xw_import_result *r)
 {
 	if (r->removed_inodes)
-		cli_row(out, "removed", "%s that the image had, %s",
-			cli_plural(r->removed_inodes, "file", "files").s,
+		cli_row(out, "removed", "%s, %s",
+			cli_plural(r->removed_inodes, "existing file", "existing files").s,
 			cli_size(r->freed_blocks * r->block_size).s);
 	if (r->orphans)
-		cli_row(out, "orphans", "%s put away first",
+		cli_row(out, "orphans", "%s released first",
 			cli_plural(r->orphans, "deleted file", "deleted files").s);
 	cli_row_replaced(out, r->replaced_blocks * r->block_size);
 }
@@ -52,7 +52,7 @@ void import_print_result(FILE *out, const struct import_args *args,
 		cli_row(out, "directories", "%s of the image rebuilt",
 			cli_count(r->rebuilt_directories).s);
 		if (!r->removed_inodes)
-			cli_row(out, "given back", "%s of their old blocks",
+			cli_row(out, "freed", "%s of their old blocks",
 				cli_size(r->freed_blocks * r->block_size).s);
 		if (!args->dry_run) {
 			cli_row(out, "written", "%s", cli_size(r->bytes_written).s);

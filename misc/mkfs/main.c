@@ -39,7 +39,7 @@ static void say_busy(const struct mkfs_args *args)
 	if (!stat(args->image, &st) && S_ISBLK(st.st_mode))
 		cli_hint("no -F overwrites a device in use");
 	else if (args->force < 2)
-		cli_hint("-F given twice overwrites even that");
+		cli_hint("-F given twice overwrites a file in use");
 }
 
 /*

@@ -79,8 +79,8 @@ static void print_effort(FILE *out, const struct xw_mkfs_result *r, unsigned ver
 		cli_row(out, "directories", "%s, %s with an index",
 			cli_plural(r->directory_blocks, "block", "blocks").s,
 			cli_count(r->indexed_directories).s);
-		cli_row(out, "written", "%s in %s, %s where the last one ended, %s",
-			cli_size(r->bytes_written).s, cli_plural(r->writes, "write", "writes").s,
+		cli_row(out, "written", "%s in %s, %s sequential, %s", cli_size(r->bytes_written).s,
+			cli_plural(r->writes, "write", "writes").s,
 			cli_share((double)r->sequential_writes, (double)r->writes).s,
 			cli_plural(r->backward_seeks, "backward seek", "backward seeks").s);
 	}

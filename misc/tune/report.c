@@ -101,8 +101,8 @@ void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pe
 		[XW_TUNE_NOT_PENDING] = "no change is pending",
 		[XW_TUNE_COMPLETED] = NULL,
 		[XW_TUNE_GIVEN_UP] = "the interrupted change is given up; run xw-fsck -f",
-		[XW_TUNE_CLEARED] = "no change is pending; what an interrupted one had left is "
-				    "removed",
+		[XW_TUNE_CLEARED] = "no change is pending; files left by an interrupted "
+				    "change were removed",
 	};
 
 	if (texts[was])

@@ -166,7 +166,7 @@ static int run(const struct args *args)
 	if (rc)
 		cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
 	if (rc == XW_ERR_STATE && !args->force)
-		cli_hint("-f writes it back all the same");
+		cli_hint("-f writes it back anyway");
 	if (!rc)
 		report(args, xw_undo_info(u));
 	xw_undo_close(u);

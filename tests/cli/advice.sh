@@ -126,7 +126,7 @@ if is_root && loop=$(losetup -f --show img 2>/dev/null); then
 	is "  nor for a device" test "$(grep -c -- --replace .err)" = 0
 	mkfs -q -F img 8M
 	fails 1 "in use by /dev/loop" "a file that a loop device uses"
-	hints "-F given twice overwrites even that" "  how to overwrite it"
+	hints "-F given twice overwrites a file in use" "  how to overwrite it"
 	if mkdir mnt && mount "$loop" mnt 2>/dev/null; then
 		at_end umount mnt
 		for force in "" -F "-F -F"; do

@@ -102,7 +102,7 @@ says 1 'not in the image: not-there' "-T: a name that is not there"
 equal "  the rest is listed" "$(grep -c small .out)" 1
 : >nothing
 export_ -t -T nothing img
-says 1 'nothing: no names in it' "-T: a file without names"
+says 1 'nothing: contains no names' "-T: a file without names"
 equal "  lists nothing" "$(cat .out)" ""
 export_ -t -T no-such-list img
 says 1 'no-such-list: cannot open: No such file' "-T: no such file"

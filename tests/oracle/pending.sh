@@ -146,7 +146,7 @@ xw-import img d
 xw-debugfs -w -R ls img
 xw-tune -f -E clear_pending img
 CALLS
-equal "  which says what it did" "$RC $(cat .out)" "0 img: no change is pending; what an interrupted one had left is removed"
+equal "  which says what it did" "$RC $(cat .out)" "0 img: no change is pending; files left by an interrupted change were removed"
 run_tool "$BIN/xw-tune" /dev/null -f -E clear_pending img
 equal "  and has nothing to do now" "$RC $(cat .out .err)" "0 img: no change is pending"
 cp longer img
