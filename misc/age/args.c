@@ -64,7 +64,7 @@ static const struct cli_tool tool = {
 };
 
 /* The status after a call of the library. */
-static int told(const struct age_args *args, int rc)
+static int status_of(const struct age_args *args, int rc)
 {
 	if (!rc)
 		return -1;
@@ -76,7 +76,7 @@ static int set(struct cli_line *l, const struct cli_option *o, const char *value
 {
 	struct age_args *args = (void *)l;
 
-	return told(args, xw_age_option(&args->o, cli_option_name(o), value));
+	return status_of(args, xw_age_option(&args->o, cli_option_name(o), value));
 }
 
 int age_args_parse(struct age_args *args, int argc, char **argv)
@@ -95,7 +95,7 @@ int age_args_parse(struct age_args *args, int argc, char **argv)
 	if (l->now) /* ignored if it is before 1970 */
 		(void)xw_age_option(&args->o, "now", l->now);
 	xw_diag_clear(&args->diag);
-	return told(args, xw_age_options_check(&args->o, args->measure_only));
+	return status_of(args, xw_age_options_check(&args->o, args->measure_only));
 }
 
 void age_args_free(struct age_args *args)

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool cli_colour(FILE *out)
+bool cli_color(FILE *out)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -36,7 +36,7 @@ const char *cli_style(FILE *out, enum cli_style style)
 		[CLI_WARNING] = "\033[1;33m", [CLI_GOOD] = "\033[32m", [CLI_DIM] = "\033[2m",
 	};
 
-	return cli_colour(out) ? codes[style] : "";
+	return cli_color(out) ? codes[style] : "";
 }
 
 const char *cli_tool_name(void)

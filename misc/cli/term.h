@@ -13,7 +13,7 @@
 enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_ERROR, CLI_WARNING, CLI_GOOD, CLI_DIM };
 
 /* Use color? On a terminal that is not "dumb", if NO_COLOR is unset or empty. */
-bool cli_colour(FILE *out);
+bool cli_color(FILE *out);
 /* The escape sequence that starts a style, "" without color; CLI_PLAIN ends it. */
 const char *cli_style(FILE *out, enum cli_style style);
 

@@ -81,7 +81,7 @@ static bool overwrite_after_all(const struct mkfs_args *args)
 int main(int argc, char **argv)
 {
 	struct mkfs_args args;
-	struct mkfs_said said = {.count = 0};
+	struct mkfs_logged logged = {.count = 0};
 	const char *done = NULL;
 	int rc, status;
 
@@ -90,16 +90,16 @@ int main(int argc, char **argv)
 
 	if (status < 0) {
 		cli_catch_interrupts();
-		rc = mkfs_make(&args, false, &said);
+		rc = mkfs_make(&args, false, &logged);
 		if (rc == XW_E_EXISTS && overwrite_after_all(&args))
-			rc = mkfs_make(&args, true, &said);
+			rc = mkfs_make(&args, true, &logged);
 		if (rc == XW_E_BUSY)
 			say_busy(&args);
 		status = cli_run_status(rc);
 		if (!rc && !args.dry_run)
 			done = "the image is made";
 	}
-	mkfs_said_free(&said);
+	mkfs_logged_free(&logged);
 	mkfs_args_free(&args);
 	return cli_close_account(status, done);
 }

@@ -17,14 +17,14 @@
 
 struct attempt {
 	struct cli_run run;
-	struct mkfs_said *said;
+	struct mkfs_logged *logged;
 	bool again;
 };
 
-static bool said_before(const struct mkfs_said *said, const char *line)
+static bool was_logged(const struct mkfs_logged *logged, const char *line)
 {
-	for (size_t i = 0; i < said->count; i++)
-		if (!strcmp(said->lines[i], line))
+	for (size_t i = 0; i < logged->count; i++)
+		if (!strcmp(logged->lines[i], line))
 			return true;
 	return false;
 }
@@ -32,21 +32,21 @@ static bool said_before(const struct mkfs_said *said, const char *line)
 static void log_line(void *arg, enum xw_severity severity, const char *line)
 {
 	struct attempt *a = arg;
-	struct mkfs_said *said = a->said;
+	struct mkfs_logged *logged = a->logged;
 
-	if (a->again && said_before(said, line))
+	if (a->again && was_logged(logged, line))
 		return;
-	if (!a->again && said->count < MKFS_SAID_MAX) {
-		said->lines[said->count] = strdup(line);
-		said->count += said->lines[said->count] != NULL;
+	if (!a->again && logged->count < MKFS_LOGGED_MAX) {
+		logged->lines[logged->count] = strdup(line);
+		logged->count += logged->lines[logged->count] != NULL;
 	}
 	cli_run_log(&a->run, severity, line);
 }
 
-void mkfs_said_free(struct mkfs_said *said)
+void mkfs_logged_free(struct mkfs_logged *logged)
 {
-	for (size_t i = 0; i < said->count; i++)
-		free(said->lines[i]);
+	for (size_t i = 0; i < logged->count; i++)
+		free(logged->lines[i]);
 }
 
 static int set_all(struct xw_mkfs *m, const struct mkfs_args *args, bool overwrite)
@@ -78,9 +78,9 @@ static int report(const struct cli_run *run, const struct mkfs_args *args, struc
 	return 0;
 }
 
-int mkfs_make(const struct mkfs_args *args, bool overwrite, struct mkfs_said *said)
+int mkfs_make(const struct mkfs_args *args, bool overwrite, struct mkfs_logged *logged)
 {
-	struct attempt a = {.run = {.line = &args->line}, .said = said, .again = overwrite};
+	struct attempt a = {.run = {.line = &args->line}, .logged = logged, .again = overwrite};
 	struct cli_run *const run = &a.run;
 	struct xw_mkfs *m;
 	int rc = xw_mkfs_new(&m);

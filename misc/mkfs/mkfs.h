@@ -31,21 +31,21 @@ void mkfs_args_free(struct mkfs_args *args);
  */
 int mkfs_config_read(struct mkfs_args *args);
 
-#define MKFS_SAID_MAX 32
+#define MKFS_LOGGED_MAX 32
 
 /* Log lines of the first attempt, which the second attempt does not repeat. */
-struct mkfs_said {
-	char *lines[MKFS_SAID_MAX]; /* owned; a refused attempt does not log more lines */
+struct mkfs_logged {
+	char *lines[MKFS_LOGGED_MAX]; /* owned; a refused attempt does not log more lines */
 	size_t count;
 };
 
-void mkfs_said_free(struct mkfs_said *said);
+void mkfs_logged_free(struct mkfs_logged *logged);
 
 /*
  * One attempt; prints errors and the result. Returns 0 or an XW_E_* code; after XW_E_EXISTS the
  * target is unchanged, and `overwrite` allows to overwrite it: that is the second attempt.
  */
-int mkfs_make(const struct mkfs_args *args, bool overwrite, struct mkfs_said *said);
+int mkfs_make(const struct mkfs_args *args, bool overwrite, struct mkfs_logged *logged);
 
 /* The closing report, or the plan of a dry run, in a few aligned lines. */
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r);

@@ -77,7 +77,7 @@ static const char *name_of(const char *const *names, size_t n, uint32_t i, const
 
 static void head(struct xw_show *s, const struct xw_super *sb)
 {
-	static const char *const behaviours[] = {NULL, "Continue", "Remount read-only", "Panic"};
+	static const char *const behaviors[] = {NULL, "Continue", "Remount read-only", "Panic"};
 	static const char *const systems[] = {"Linux", "Hurd", "Masix", "FreeBSD", "Lites"};
 	static const char *const revisions[] = {" (original)", " (dynamic)"};
 
@@ -96,7 +96,7 @@ static void head(struct xw_show *s, const struct xw_super *sb)
 	show_text(s, "Filesystem state", "%s%s", sb->state & XW_STATE_VALID ? "clean" : "not clean",
 		  sb->state & XW_STATE_ERROR ? " with errors" : "");
 	show_text(s, "Errors behavior", "%s",
-		  name_of(behaviours, XW_ARRAY_SIZE(behaviours), sb->errors, "Unknown (continue)"));
+		  name_of(behaviors, XW_ARRAY_SIZE(behaviors), sb->errors, "Unknown (continue)"));
 	show_text(s, "Filesystem OS type", "%s",
 		  name_of(systems, XW_ARRAY_SIZE(systems), sb->creator_os, "(unknown os)"));
 }
@@ -280,7 +280,7 @@ static void backups_and_snapshots(struct xw_show *s, const struct xw_super *sb)
 }
 
 /* One of the two recorded errors. */
-struct kept_error {
+struct recorded_error {
 	const char *which;
 	int64_t time;
 	const char *func;
@@ -289,7 +289,7 @@ struct kept_error {
 	uint8_t code;
 };
 
-static void kept_error(struct xw_show *s, const struct kept_error *e)
+static void recorded_error(struct xw_show *s, const struct recorded_error *e)
 {
 	static const char *const codes[] = {
 		NULL,        "UNKNOWN", "EIO",     "ENOMEM",    "EFSBADCRC", "EFSCORRUPTED",
@@ -314,26 +314,26 @@ static void kept_error(struct xw_show *s, const struct kept_error *e)
 #undef NAME
 }
 
-static void kept_errors(struct xw_show *s, const struct xw_super *sb)
+static void recorded_errors(struct xw_show *s, const struct xw_super *sb)
 {
-	const struct kept_error first = {"First",
-					 sb->first_error_time,
-					 sb->first_error_func,
-					 sb->first_error_line,
-					 sb->first_error_ino,
-					 sb->first_error_block,
-					 sb->first_error_errcode};
-	const struct kept_error last = {"Last",
-					sb->last_error_time,
-					sb->last_error_func,
-					sb->last_error_line,
-					sb->last_error_ino,
-					sb->last_error_block,
-					sb->last_error_errcode};
+	const struct recorded_error first = {"First",
+					     sb->first_error_time,
+					     sb->first_error_func,
+					     sb->first_error_line,
+					     sb->first_error_ino,
+					     sb->first_error_block,
+					     sb->first_error_errcode};
+	const struct recorded_error last = {"Last",
+					    sb->last_error_time,
+					    sb->last_error_func,
+					    sb->last_error_line,
+					    sb->last_error_ino,
+					    sb->last_error_block,
+					    sb->last_error_errcode};
 
 	number_if(s, "FS Error count", sb->error_count);
-	kept_error(s, &first);
-	kept_error(s, &last);
+	recorded_error(s, &first);
+	recorded_error(s, &last);
 }
 
 static void rest(struct xw_show *s, const struct xw_super *sb)
@@ -371,7 +371,7 @@ static void show_super_rows(struct xw_show *s, const struct xw_super *sb)
 	owners_and_inodes(s, sb);
 	journal_rows(s, sb);
 	backups_and_snapshots(s, sb);
-	kept_errors(s, sb);
+	recorded_errors(s, sb);
 	rest(s, sb);
 }
 
