@@ -116,18 +116,3 @@ bool fsck_dir_hash(const struct fsck_dirscan *s, const struct xw_dirent *e, uint
 	*major = hash.major;
 	return true;
 }
-
-struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino)
-{
-	size_t low = 0, high = f->itrees.n;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (f->itrees.v[mid].ino < ino)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < f->itrees.n && f->itrees.v[low].ino == ino ? &f->itrees.v[low] : NULL;
-}

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "facts/facts.h"
 
 enum { GROUPS_FEW = 64, INODES_FEW = 20000 };
@@ -38,28 +39,25 @@ int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out)
 
 struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino)
 {
-	size_t low = 0, high = f->dirs.n;
+	const size_t at = XW_LOWER_BOUND(i, f->dirs.n, f->dirs.v[i].ino >= ino);
 
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
+	return at < f->dirs.n && f->dirs.v[at].ino == ino ? &f->dirs.v[at] : NULL;
+}
 
-		if (f->dirs.v[mid].ino < ino)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < f->dirs.n && f->dirs.v[low].ino == ino ? &f->dirs.v[low] : NULL;
+struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino)
+{
+	const size_t at = XW_LOWER_BOUND(i, f->itrees.n, f->itrees.v[i].ino >= ino);
+
+	return at < f->itrees.n && f->itrees.v[at].ino == ino ? &f->itrees.v[at] : NULL;
 }
 
 int fsck_want_itree(struct fsck *f, xw_ino ino)
 {
-	int rc = f->trees_wanted
-			 ? 0
-			 : xw_blockset_new((uint64_t)f->img->sb.inodes_count + 1, &f->trees_wanted);
+	const uint64_t limit = (uint64_t)f->img->sb.inodes_count + 1;
 
-	if (!rc)
-		rc = xw_blockset_add(f->trees_wanted, ino, 1, NULL);
-	return rc ? xw_fail_nomem(&f->diag, "itrees") : 0;
+	return fsck_set_add(&f->trees_wanted, limit, ino, 1, NULL)
+		       ? xw_fail_nomem(&f->diag, "itrees")
+		       : 0;
 }
 
 bool fsck_take_itree(struct fsck *f, xw_ino ino)

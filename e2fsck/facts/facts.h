@@ -5,6 +5,29 @@
 
 #include "fsck.h"
 
+/*
+ * Reads without messages: `auto_quiet q = fsck_quiet(&dev->diag);` hides them until the end of the
+ * scope.
+ */
+struct fsck_quiet {
+	struct xw_diag **at, *was;
+};
+
+static inline struct fsck_quiet fsck_quiet(struct xw_diag **at)
+{
+	const struct fsck_quiet q = {at, *at};
+
+	*at = NULL;
+	return q;
+}
+
+static inline void fsck_quiet_end(struct fsck_quiet *q)
+{
+	*q->at = q->was;
+}
+
+#define auto_quiet __attribute__((cleanup(fsck_quiet_end), unused)) struct fsck_quiet
+
 /* ---- facts.c ---- */
 
 /* The record of ino; NULL if no inode of its group is in use, or if the number is out of range. */

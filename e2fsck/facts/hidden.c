@@ -35,7 +35,7 @@ bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
  */
 static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf)
 {
-	struct xw_diag *const diag = f->img->diag;
+	auto_quiet quiet = fsck_quiet(&f->img->diag);
 	struct xw_map_run run = {0};
 	struct xw_inode file = *in;
 	bool have;
@@ -43,10 +43,8 @@ static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, u
 	if (in->flags & XW_FL_INLINE_DATA)
 		return false;
 	file.mode = XW_S_IFREG;
-	f->img->diag = NULL;
 	have = !xw_map_lookup(f->img, ino, &file, 0, &run) && run.len &&
 	       !fsck_read(f, run.pblk, 1, buf);
-	f->img->diag = diag;
 	xw_diag_clear(&f->diag);
 	return have;
 }

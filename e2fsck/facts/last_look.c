@@ -34,6 +34,11 @@ struct dirty {
 	uint32_t unit, bs;
 };
 
+static void dirty_free(struct dirty *d)
+{
+	free(d->v);
+}
+
 static int dirty_blocks(struct fsck *f, struct dirty *d)
 {
 	*d = (struct dirty){.unit = xw_overlay_block_size(f->dev), .bs = f->img->block_size};
@@ -61,28 +66,24 @@ static bool differs(const struct look *l, xw_blk blk, uint8_t *buf)
 static int add_changed(struct look *l, xw_blk blk, uint8_t *buf)
 {
 	struct fsck *f = l->f;
-	int rc = 0;
 
 	if (!fsck_owns(f, FSCK_O_DATA, blk, 1) || (f->opened && xw_blockset_has(f->opened, blk)) ||
 	    !differs(l, blk, buf))
 		return 0;
-	if (!l->changed)
-		rc = xw_blockset_new(f->img->sb.blocks_count, &l->changed);
-	return rc ? rc : xw_blockset_add(l->changed, blk, 1, NULL);
+	return fsck_set_add(&l->changed, f->img->sb.blocks_count, blk, 1, NULL);
 }
 
 static int find_changed(struct look *l)
 {
 	struct fsck *f = l->f;
 	auto_free uint8_t *buf = malloc(2 * (size_t)f->img->block_size);
-	struct dirty d = {0};
+	auto_end(dirty_free) struct dirty d = {0};
 	xw_blk blk, end;
 	int rc = buf ? dirty_blocks(f, &d) : XW_ERR_NOMEM;
 
 	for (size_t i = 0; i < d.n && !rc; i++)
 		for (blocks_of(f, &d, i, &blk, &end); blk < end && !rc; blk++)
 			rc = add_changed(l, blk, buf);
-	free(d.v);
 	return rc ? xw_fail_nomem(&f->diag, "the last look") : 0;
 }
 
@@ -156,7 +157,7 @@ static int look_at_table(struct look *l, uint64_t group, uint8_t *table)
 	const struct xw_image *img = f->img;
 	const uint32_t per_group = img->sb.inodes_per_group;
 	struct xw_group_desc gd;
-	int rc;
+	int rc = 0;
 
 	if (!f->groups || !f->groups[group] || xw_image_group(f->img, group, &gd) ||
 	    !xw_image_has_blocks(img, gd.inode_table, img->itable_blocks) ||
@@ -165,7 +166,6 @@ static int look_at_table(struct look *l, uint64_t group, uint8_t *table)
 		xw_diag_clear(&f->diag);
 		return 0;
 	}
-	rc = 0;
 	for (uint32_t i = 0; i < per_group && !rc && !l->ino; i++)
 		if (f->groups[group][i].flags & FSCK_I_USED)
 			rc = look_at(l, (xw_ino)(group * per_group + i + 1),
@@ -190,30 +190,26 @@ static int look_at_tables(struct look *l)
 
 int fsck_opened(struct fsck *f)
 {
-	struct dirty d = {0};
+	auto_end(dirty_free) struct dirty d = {0};
 	xw_blk blk, end;
 	int rc = dirty_blocks(f, &d);
 
 	xw_blockset_free(f->opened);
 	f->opened = NULL;
-	if (!rc && d.n)
-		rc = xw_blockset_new(f->img->sb.blocks_count, &f->opened);
 	for (size_t i = 0; i < d.n && !rc; i++) {
 		blocks_of(f, &d, i, &blk, &end);
 		if (blk < end)
-			rc = xw_blockset_add(f->opened, blk, end - blk, NULL);
+			rc = fsck_set_add(&f->opened, f->img->sb.blocks_count, blk, end - blk,
+					  NULL);
 	}
-	free(d.v);
 	return rc ? xw_fail_nomem(&f->diag, "the journal's blocks") : 0;
 }
 
 int fsck_declare(struct fsck *f, xw_blk blk)
 {
-	int rc = f->opened ? 0 : xw_blockset_new(f->img->sb.blocks_count, &f->opened);
-
-	if (!rc)
-		rc = xw_blockset_add(f->opened, blk, 1, NULL);
-	return rc ? xw_fail_nomem(&f->diag, "the last look") : 0;
+	return fsck_set_add(&f->opened, f->img->sb.blocks_count, blk, 1, NULL)
+		       ? xw_fail_nomem(&f->diag, "the last look")
+		       : 0;
 }
 
 int fsck_last_look(struct fsck *f)

@@ -41,7 +41,7 @@ static int look_at_map(struct fsck *f, xw_ino ino, const struct xw_inode *in, ui
 		       struct fsck_orphan_file *o, bool *whole)
 {
 	struct xw_inode file = *in;
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
 	uint64_t next = 0;
 	int more = -1, rc = 0;
@@ -56,7 +56,6 @@ static int look_at_map(struct fsck *f, xw_ino ino, const struct xw_inode *in, ui
 				look_at_block(f, o, run.lblk + k, run.pblk + k, buf);
 			rc = xw_vec_push(&o->runs, run) ? XW_ERR_NOMEM : 0;
 		}
-	xw_map_end(&it);
 	*whole = *whole && !more;
 	return rc;
 }
@@ -65,7 +64,7 @@ int fsck_orphan_file_read(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 			  struct fsck_orphan_file *o)
 {
 	const uint32_t bs = f->img->block_size;
-	struct xw_diag *const diag = f->img->diag;
+	auto_quiet quiet = fsck_quiet(&f->img->diag);
 	auto_free uint8_t *buf = malloc(bs);
 	struct xw_inode read;
 	bool whole;
@@ -76,7 +75,6 @@ int fsck_orphan_file_read(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 		return xw_fail_nomem(&f->diag, "orphan file");
 	if (ino < f->img->sb.first_ino || ino > f->img->sb.inodes_count)
 		return 0;
-	f->img->diag = NULL;
 	if (!in && !xw_image_inode(f->img, ino, &read, NULL))
 		in = &read;
 	if (in && !(in->flags & XW_FL_INLINE_DATA)) {
@@ -86,7 +84,6 @@ int fsck_orphan_file_read(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 		o->valid = whole && (in->mode & XW_S_IFMT) == XW_S_IFREG && in->links &&
 			   o->blocks && o->blocks * bs == in->size;
 	}
-	f->img->diag = diag;
 	xw_diag_clear(&f->diag);
 	return rc ? xw_fail_nomem(&f->diag, "orphan file") : 0;
 }

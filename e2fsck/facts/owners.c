@@ -68,11 +68,11 @@ static int contest(struct fsck *f, struct span s)
 {
 	struct fsck_owners *o = &f->owners;
 	uint64_t start, n;
-	int rc = o->contested ? 0 : xw_blockset_new(fsck_clusters(f), &o->contested);
+	int rc = 0;
 
 	for (uint64_t at = s.first; !rc && xw_blockset_next_in(o->claims, at, s.end, &start, &n);
 	     at = start + n)
-		rc = xw_blockset_add(o->contested, start, n, NULL);
+		rc = fsck_set_add(&o->contested, fsck_clusters(f), start, n, NULL);
 	return rc;
 }
 
@@ -81,12 +81,12 @@ int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, 
 	struct fsck_owners *o = &f->owners;
 	const struct span s = span_of(f, blk, len);
 	uint64_t had = 0;
-	int rc = o->claims ? 0 : xw_blockset_new(fsck_clusters(f), &o->claims);
+	int rc = 0;
 
-	if (!rc && xw_blockset_count(o->claims, s.first, s.end - s.first))
+	if (o->claims && xw_blockset_count(o->claims, s.first, s.end - s.first))
 		rc = contest(f, s);
 	if (!rc)
-		rc = xw_blockset_add(o->claims, s.first, s.end - s.first, &had);
+		rc = fsck_set_add(&o->claims, fsck_clusters(f), s.first, s.end - s.first, &had);
 	if (again)
 		*again = had;
 	return rc ? no_memory(f) : fsck_give(f, owner, blk, len);
@@ -96,13 +96,12 @@ int fsck_give(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
 {
 	struct fsck_owners *o = &f->owners;
 	const struct span s = span_of(f, blk, len);
-	int rc = 0;
 
-	if (has_set(owner) && !o->of[owner])
-		rc = xw_blockset_new(fsck_clusters(f), &o->of[owner]);
-	if (!rc && has_set(owner))
-		rc = xw_blockset_add(o->of[owner], s.first, s.end - s.first, NULL);
-	return rc ? no_memory(f) : 0;
+	if (!has_set(owner))
+		return 0;
+	if (fsck_set_add(&o->of[owner], fsck_clusters(f), s.first, s.end - s.first, NULL))
+		return no_memory(f);
+	return 0;
 }
 
 void fsck_unclaim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
@@ -123,20 +122,22 @@ int fsck_claim_metadata(struct fsck *f)
 {
 	struct fsck_owners *o = &f->owners;
 	const xw_blk end = f->img->sb.blocks_count;
-	int rc = xw_sysmap_new(f->img, &o->sysmap);
+	const int rc = xw_sysmap_new(f->img, &o->sysmap);
 
-	if (!rc && !o->claims && xw_blockset_new(fsck_clusters(f), &o->claims))
-		rc = no_memory(f);
-	for (xw_blk blk = f->img->sb.first_data_block; !rc && blk < end;) {
+	if (rc)
+		return rc;
+	if (!o->claims && xw_blockset_new(fsck_clusters(f), &o->claims))
+		return no_memory(f);
+	for (xw_blk blk = f->img->sb.first_data_block; blk < end;) {
 		bool is_meta;
 		const uint64_t n = xw_sysmap_at(o->sysmap, blk, end - blk, &is_meta);
 		const struct span s = span_of(f, blk, n);
 
 		if (is_meta && xw_blockset_add(o->claims, s.first, s.end - s.first, NULL))
-			rc = no_memory(f);
+			return no_memory(f);
 		blk += n;
 	}
-	return rc;
+	return 0;
 }
 
 int fsck_places_changed(struct fsck *f)

@@ -42,6 +42,18 @@ struct fsck_owners {
 
 struct fsck;
 
+/*
+ * Add [first, first + n) to a set of numbers below `limit`, which is created if it is NULL. *had
+ * (may be NULL) is set to how many of them it contained. XW_ERR_NOMEM, without a message.
+ */
+static inline int fsck_set_add(struct xw_blockset **set, uint64_t limit, uint64_t first, uint64_t n,
+			       uint64_t *had)
+{
+	const int rc = *set ? 0 : xw_blockset_new(limit, set);
+
+	return rc ? rc : xw_blockset_add(*set, first, n, had);
+}
+
 void fsck_owners_free(struct fsck_owners *o);
 /* The owner's name in messages: "a directory", "the MMP block" ... */
 const char *fsck_owner_name(enum fsck_owner owner);

@@ -5,27 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "facts/facts.h"
 
-static bool kept_used(const void *slot)
-{
-	return ((const struct fsck_kept *)slot)->blk;
-}
-
-static bool kept_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct fsck_kept *)slot)->blk == *(const xw_blk *)key;
-}
-
-static uint64_t kept_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct fsck_kept *)slot)->blk);
-}
-
-static const struct xw_table_kind kept_kind = {sizeof(struct fsck_kept), kept_used, kept_same,
-					       kept_hash};
+static const struct xw_table_kind kept_kind = XW_TABLE_BY_U64(struct fsck_kept);
 
 int fsck_keep(struct fsck *f, enum fsck_owner owner, xw_blk blk, const uint8_t *data)
 {
@@ -54,13 +37,6 @@ void fsck_kept_free(struct fsck_owners *o)
 	xw_table_free(&o->kept);
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct fsck_kept *x = a, *y = b;
-
-	return (x->blk > y->blk) - (x->blk < y->blk);
-}
-
 int fsck_kept_list(struct fsck *f, struct fsck_kept **v, size_t *n)
 {
 	const struct xw_table *t = &f->owners.kept;
@@ -76,7 +52,7 @@ int fsck_kept_list(struct fsck *f, struct fsck_kept **v, size_t *n)
 			(*v)[(*n)++] = *k;
 	}
 	if (*n)
-		qsort(*v, *n, sizeof(**v), by_place);
+		qsort(*v, *n, sizeof(**v), xw_by_u64);
 	return 0;
 }
 

@@ -8,25 +8,14 @@
 #include "facts/usage.h"
 #include "facts/xattrs.h"
 
-static bool usage_used(const void *slot)
-{
-	return ((const struct fsck_usage *)slot)->used;
-}
+const struct xw_table_kind fsck_usage_by_id = XW_TABLE_BY_U64(struct fsck_usage);
 
-static bool usage_same(const void *arg, const void *slot, const void *id)
+struct fsck_usage *fsck_usage_get(const struct xw_table *usage, uint32_t id)
 {
-	(void)arg;
-	return ((const struct fsck_usage *)slot)->id == *(const uint32_t *)id;
-}
+	const uint64_t key = fsck_usage_key(id);
 
-static uint64_t usage_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct fsck_usage *)slot)->id);
+	return xw_table_get(usage, &fsck_usage_by_id, NULL, xw_table_number(key), &key);
 }
-
-const struct xw_table_kind fsck_usage_by_id = {sizeof(struct fsck_usage), usage_used, usage_same,
-					       usage_hash};
 
 bool fsck_quota_is_on(struct fsck *f, int type)
 {
@@ -47,13 +36,13 @@ static bool is_collected(struct fsck *f, int type)
 	       (type == XW_QUOTA_PROJECT && (f->img->sb.feature_ro_compat & both) == both);
 }
 
-/* Is the inode included in its owners' usage? Hidden ones and EA inodes are not. */
+/* Is the inode included in its owners' usage? Hidden inodes and EA inodes are not. */
 static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
 	const struct xw_super *sb = &f->img->sb;
 	const struct fsck_inode *facts = fsck_inode(f, ino);
 
-	/* also without the feature, which a later inode may prove to be in use */
+	/* Tested without the feature, too: a later inode may prove that the feature is in use. */
 	if (!in->links || in->flags & XW_FL_EA_INODE)
 		return false;
 	return (ino >= sb->first_ino || ino == XW_INO_ROOT) &&
@@ -64,14 +53,14 @@ static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 static int add(struct fsck *f, int type, uint32_t id, uint64_t inodes, uint64_t space)
 {
 	struct xw_table *t = &f->quota->usage[type];
+	const uint64_t key = fsck_usage_key(id);
 	struct fsck_usage *u;
 
 	if (xw_table_room(t, &fsck_usage_by_id, NULL))
 		return xw_fail_nomem(&f->diag, "quota usage");
-	u = xw_table_slot(t, &fsck_usage_by_id, NULL, xw_table_number(id), &id);
-	t->n += !u->used;
-	u->used = true;
-	u->id = id;
+	u = xw_table_slot(t, &fsck_usage_by_id, NULL, xw_table_number(key), &key);
+	t->n += !u->key;
+	u->key = key;
 	u->inodes += inodes;
 	u->space += space;
 	return 0;

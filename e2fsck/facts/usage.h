@@ -8,8 +8,7 @@
 
 /* Usage of one id. */
 struct fsck_usage {
-	uint32_t id;
-	bool used; /* the slot */
+	uint64_t key; /* fsck_usage_key(id); 0: unused slot */
 	bool seen; /* the file contains it */
 	uint64_t inodes, space; /* count, bytes */
 };
@@ -22,5 +21,14 @@ struct fsck_quota {
 bool fsck_quota_is_on(struct fsck *f, int type);
 
 extern const struct xw_table_kind fsck_usage_by_id;
+
+/* Not 0, which is the id of root. */
+static inline uint64_t fsck_usage_key(uint32_t id)
+{
+	return UINT64_C(1) << 32 | id;
+}
+
+/* The usage of an id; NULL: it owns nothing. */
+struct fsck_usage *fsck_usage_get(const struct xw_table *usage, uint32_t id);
 
 #endif

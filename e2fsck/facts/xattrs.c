@@ -6,44 +6,8 @@
 
 #include "facts/xattrs.h"
 
-static bool block_used(const void *slot)
-{
-	return ((const struct fsck_xattr_block *)slot)->blk;
-}
-
-static bool block_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct fsck_xattr_block *)slot)->blk == *(const xw_blk *)key;
-}
-
-static uint64_t block_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct fsck_xattr_block *)slot)->blk);
-}
-
-const struct xw_table_kind fsck_xattr_by_block = {sizeof(struct fsck_xattr_block), block_used,
-						  block_same, block_hash};
-
-static bool ea_used(const void *slot)
-{
-	return ((const struct fsck_ea *)slot)->ino;
-}
-
-static bool ea_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct fsck_ea *)slot)->ino == *(const xw_ino *)key;
-}
-
-static uint64_t ea_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct fsck_ea *)slot)->ino);
-}
-
-const struct xw_table_kind fsck_ea_by_ino = {sizeof(struct fsck_ea), ea_used, ea_same, ea_hash};
+const struct xw_table_kind fsck_xattr_by_block = XW_TABLE_BY_U64(struct fsck_xattr_block);
+const struct xw_table_kind fsck_ea_by_ino = XW_TABLE_BY_U32(struct fsck_ea);
 
 void fsck_xattrs_free(struct fsck *f)
 {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Bitmaps, counts and flags of descriptors, and the free counts of the superblock, compared with
- * the facts of the round. Differences of all groups make one finding for each kind of bitmap; the
- * counts of a descriptor make one each. Repairs are written group by group, at the end.
+ * Compares bitmaps, counts and flags of descriptors, and the free counts of the superblock, with
+ * the facts of the round. All differences of block bitmaps are one finding, those of inode bitmaps
+ * another one; each wrong count of a descriptor is a finding. Repairs are written group by group,
+ * at the end.
  *
- * fsck_bitmaps_settle() repairs the same without a question: an update allocates by these bitmaps.
+ * fsck_bitmaps_settle() makes the same repairs without a question, since an update allocates by
+ * these bitmaps.
  */
 #include "config.h"
 
@@ -97,7 +99,7 @@ static int collect_diffs(struct fsck *f, const struct fsck_space_scan *s, bool i
 		rc = get_group(f, g, &gd);
 		if (!rc && inodes) {
 			fsck_space_inode_bits(f, g, want, NULL);
-			rc = fsck_space_inode_bits_read(f, g, &gd, want + bs);
+			rc = fsck_space_inode_bits_read(f, &gd, want + bs);
 			add_diffs(d, want, want + bs, sb->inodes_per_group,
 				  (uint64_t)g * sb->inodes_per_group + 1, 1);
 		} else if (!rc) {
@@ -189,28 +191,25 @@ static bool ask_count(struct fsck *f, enum fsck_id id, uint32_t group, uint64_t 
 	return have != want && !f->stop && fsck_found(f, &a);
 }
 
-/* Set the counts of a descriptor that are to be repaired in *gd. */
-static bool ask_counts(struct fsck *f, const struct fsck_space_group *g, struct xw_group_desc *gd)
+/* Set a count of a descriptor if that is to be repaired. */
+static bool mend_count(struct fsck *f, enum fsck_id id, uint32_t group, uint32_t *have,
+		       uint32_t want)
 {
-	bool any = false;
+	if (!ask_count(f, id, group, *have, want))
+		return false;
+	*have = want;
+	return true;
+}
 
-	if (ask_count(f, FSCK_GROUP_FREE_BLOCKS, g->group, gd->free_blocks, g->free_blocks)) {
-		gd->free_blocks = g->free_blocks;
-		any = true;
-	}
-	if (ask_count(f, FSCK_GROUP_FREE_INODES, g->group, gd->free_inodes, g->free_inodes)) {
-		gd->free_inodes = g->free_inodes;
-		any = true;
-	}
-	if (ask_count(f, FSCK_GROUP_DIRS, g->group, gd->used_dirs, g->dirs)) {
-		gd->used_dirs = g->dirs;
-		any = true;
-	}
-	if (g->odd & FSCK_SP_UNUSED && FSCK_FOUND(f, ITABLE_UNUSED, .group = g->group,
-						  .num = gd->itable_unused, .num2 = g->unused)) {
-		gd->itable_unused = g->unused;
-		any = true;
-	}
+static bool mend_counts(struct fsck *f, const struct fsck_space_group *g, struct xw_group_desc *gd)
+{
+	bool any =
+		mend_count(f, FSCK_GROUP_FREE_BLOCKS, g->group, &gd->free_blocks, g->free_blocks);
+
+	any |= mend_count(f, FSCK_GROUP_FREE_INODES, g->group, &gd->free_inodes, g->free_inodes);
+	any |= mend_count(f, FSCK_GROUP_DIRS, g->group, &gd->used_dirs, g->dirs);
+	if (g->odd & FSCK_SP_UNUSED)
+		any |= mend_count(f, FSCK_ITABLE_UNUSED, g->group, &gd->itable_unused, g->unused);
 	return any;
 }
 
@@ -269,7 +268,7 @@ static int mend_group(struct fsck *f, struct fsck_space_group *g, uint8_t *bits)
 	ask_flags(f, g);
 	ask_bitmap(f, g, false, gd.block_bitmap);
 	ask_bitmap(f, g, true, gd.inode_bitmap);
-	any = ask_counts(f, g, &gd);
+	any = mend_counts(f, g, &gd);
 	if (f->stop || !(any || g->odd & MENDED))
 		return 0;
 	if (g->odd & FSCK_SP_STRAY_UNINIT) {
@@ -309,9 +308,7 @@ static int mend_super(struct fsck *f, const struct fsck_space_scan *s)
 	return fsck_super_write(f);
 }
 
-/*
- * A bitmap that shares its block with another owner is not written, so nothing is asked about it.
- */
+/* Drop findings about bitmaps whose block has another owner, too: these are not written. */
 static int pass_over(struct fsck *f, struct fsck_space_scan *s)
 {
 	int rc = 0;
@@ -329,21 +326,28 @@ static int pass_over(struct fsck *f, struct fsck_space_scan *s)
 	return rc;
 }
 
+static int mend(struct fsck *f, struct fsck_space_scan *s)
+{
+	int rc = fsck_space_look(f, s);
+
+	if (!rc && f->opts.mode != FSCK_NO)
+		rc = pass_over(f, s);
+	if (!rc)
+		rc = ask_bitmaps(f, s, false);
+	if (rc || f->stop)
+		return rc;
+	rc = ask_bitmaps(f, s, true);
+	if (rc || f->stop)
+		return rc;
+	rc = mend_groups(f, s);
+	return rc || f->stop ? rc : mend_super(f, s);
+}
+
 int fsck_bitmaps_mend(struct fsck *f)
 {
 	struct fsck_space_scan s = {0};
-	int rc = fsck_space_look(f, &s);
+	const int rc = mend(f, &s);
 
-	if (!rc && f->opts.mode != FSCK_NO)
-		rc = pass_over(f, &s);
-	if (!rc)
-		rc = ask_bitmaps(f, &s, false);
-	if (!rc && !f->stop)
-		rc = ask_bitmaps(f, &s, true);
-	if (!rc && !f->stop)
-		rc = mend_groups(f, &s);
-	if (!rc && !f->stop)
-		rc = mend_super(f, &s);
 	xw_vec_free(&s.odd);
 	fsck_looked(f, FSCK_PART_SPACE);
 	return rc;

@@ -21,10 +21,10 @@ struct edit {
 	uint8_t *raw; /* inode_size bytes */
 	edit_fn *fn;
 	void *arg;
-	bool first_only; /* only the first block */
+	bool first_only; /* edit only the first block */
 };
 
-/* 1: entries were changed. XW_ERR_NOMEM. */
+/* 1: entries were changed, 0: none. XW_ERR_NOMEM. */
 static int edit_area(struct edit *x, uint8_t *data, uint32_t size)
 {
 	const struct xw_dirblock_area area = {.data = data,
@@ -32,7 +32,7 @@ static int edit_area(struct edit *x, uint8_t *data, uint32_t size)
 					      .inodes_count = x->f->img->sb.inodes_count,
 					      .filetype = true,
 					      .any_names = true};
-	struct xw_dirblock *it = malloc(sizeof(*it));
+	auto_free struct xw_dirblock *it = malloc(sizeof(*it));
 	struct xw_dirblock_item item;
 	int changed = 0;
 
@@ -45,7 +45,6 @@ static int edit_area(struct edit *x, uint8_t *data, uint32_t size)
 		xw_dirent_encode(data, size, item.off, &item.e);
 		changed = 1;
 	}
-	free(it);
 	return changed;
 }
 
@@ -78,30 +77,26 @@ static int edit_blocks(struct edit *x)
 	struct fsck *f = x->f;
 	auto_free uint8_t *buf = malloc(f->img->block_size);
 	const uint64_t end = xw_div_up(x->in.size, f->img->block_size);
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
-	int rc;
+	int rc = xw_map_begin(f->img, x->d->ino, &x->in, 0, &it);
 
 	if (!buf)
 		return xw_fail_nomem(&f->diag, "directory");
-	rc = xw_map_begin(f->img, x->d->ino, &x->in, 0, &it);
 	while (!rc && (rc = xw_map_next(&it, &run)) == 1) {
 		rc = 0;
-		for (uint64_t i = 0; i < run.len && run.lblk + i < end && !rc && !run.unwritten;
-		     i++) {
+		for (uint64_t i = 0; i < run.len && run.lblk + i < end && !run.unwritten; i++) {
 			rc = edit_block(x, run.lblk + i, run.pblk + i, buf);
-			if (x->first_only)
-				break;
+			if (rc || x->first_only)
+				return rc;
 		}
 		if (x->first_only)
-			break;
+			return 0;
 	}
-	xw_map_end(&it);
-	if (rc == XW_ERR_CORRUPT) {
-		xw_diag_clear(&f->diag);
-		rc = 0;
-	}
-	return rc;
+	if (rc != XW_ERR_CORRUPT)
+		return rc;
+	xw_diag_clear(&f->diag); /* the rest of the map is damaged */
+	return 0;
 }
 
 static int edit_inline(struct edit *x)
@@ -147,23 +142,24 @@ static bool set_dotdot(void *arg, struct xw_dirent *e)
 	return true;
 }
 
+/* An inline directory begins with the inode number of its parent. */
+static int set_inline_parent(struct fsck *f, const struct fsck_dir *d, xw_ino parent)
+{
+	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	struct xw_inode in;
+	int rc = raw ? fsck_inode_read(f, d->ino, &in, raw) : xw_fail_nomem(&f->diag, "directory");
+
+	if (rc)
+		return rc;
+	poke32(in.block, parent);
+	return fsck_inode_write(f, d->ino, &in, raw);
+}
+
 int fsck_dir_set_parent(struct fsck *f, struct fsck_dir *d, xw_ino parent)
 {
 	struct edit x = {.f = f, .d = d, .fn = set_dotdot, .arg = &parent, .first_only = true};
-	int rc;
+	const int rc = d->is_inline ? set_inline_parent(f, d, parent) : edit(&x);
 
-	if (!d->is_inline) {
-		rc = edit(&x);
-	} else {
-		auto_free uint8_t *raw = malloc(f->img->inode_size);
-
-		rc = raw ? fsck_inode_read(f, d->ino, &x.in, raw)
-			 : xw_fail_nomem(&f->diag, "directory");
-		if (!rc) {
-			poke32(x.in.block, parent);
-			rc = fsck_inode_write(f, d->ino, &x.in, raw);
-		}
-	}
 	if (!rc)
 		d->dotdot = parent;
 	return rc;

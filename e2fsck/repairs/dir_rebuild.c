@@ -32,6 +32,13 @@ struct salvage {
 	XW_VEC(struct xw_dir_entry) e;
 };
 
+static void salvage_free(struct salvage *v)
+{
+	xw_vec_free(&v->e);
+	xw_vec_free(&v->found);
+	xw_arena_free(&v->names);
+}
+
 static int weight_of(const struct salvage *v, xw_ino ino)
 {
 	const struct fsck_inode *in = fsck_inode(v->s->f, ino);
@@ -294,11 +301,12 @@ static int make_unique(struct salvage *v)
 
 /* ---- one directory ---- */
 
-static int rebuild(struct fsck_dirscan *s, uint32_t i, bool *no_space)
+static int rebuild(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
 	struct fsck_dir *d = &f->dirs.v[i];
-	struct salvage v = {.s = s};
+	auto_end(salvage_free) struct salvage v = {.s = s};
+	struct xw_update_rebuild o = {.ino = d->ino};
 	struct xw_update *u;
 	int rc;
 
@@ -308,26 +316,17 @@ static int rebuild(struct fsck_dirscan *s, uint32_t i, bool *no_space)
 	if (!rc)
 		rc = make_unique(&v);
 	if (rc == XW_ERR_NOMEM)
-		rc = xw_fail_nomem(&f->diag, "directory");
+		return xw_fail_nomem(&f->diag, "directory");
 	if (!rc)
 		rc = fsck_update(f, &u);
-	if (!rc) {
-		const struct xw_update_rebuild o = {
-			.ino = d->ino,
-			.parent = d->parent   ? d->parent
-				  : d->dotdot ? d->dotdot
-					      : XW_INO_ROOT,
-			.entries = v.e.v,
-			.n = v.e.n,
-		};
-
-		rc = xw_update_rebuild_dir(u, &o);
-		d->dotdot = rc ? d->dotdot : o.parent;
-	}
-	*no_space = rc == XW_ERR_NOSPC || rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_LIMIT;
-	xw_vec_free(&v.e);
-	xw_vec_free(&v.found);
-	xw_arena_free(&v.names);
+	if (rc)
+		return rc;
+	o.parent = d->parent ? d->parent : d->dotdot ? d->dotdot : XW_INO_ROOT;
+	o.entries = v.e.v;
+	o.n = v.e.n;
+	rc = xw_update_rebuild_dir(u, &o);
+	if (!rc)
+		d->dotdot = o.parent;
 	return rc;
 }
 
@@ -342,7 +341,8 @@ int fsck_dir_rebuild_all(struct fsck_dirscan *s)
 
 		if (!d->rebuild)
 			continue;
-		rc = rebuild(s, i, &no_space);
+		rc = rebuild(s, i);
+		no_space = rc == XW_ERR_NOSPC || rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_LIMIT;
 		if (!rc)
 			rc = fsck_update_step(f);
 		if (!rc)

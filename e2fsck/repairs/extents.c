@@ -80,19 +80,15 @@ static bool is_wanted(struct fsck *f, struct xw_walk_map *w, xw_ino ino)
 static int rewrite(struct xw_update *u, xw_ino ino)
 {
 	auto_free uint8_t *raw = NULL;
-	struct xw_update_map m = {0};
+	auto_update_map struct xw_update_map m = {0};
 	struct xw_inode in;
 	int rc = xw_update_get(u, ino, &in, &raw);
 
-	if (rc)
-		return rc;
-	rc = xw_update_map_read(u, ino, &in, &m);
+	if (!rc)
+		rc = xw_update_map_read(u, ino, &in, &m);
 	if (!rc)
 		rc = xw_update_map_write(u, ino, &in, &m);
-	if (!rc)
-		rc = xw_update_put(u, ino, &in, steal(raw));
-	xw_update_map_end(&m);
-	return rc;
+	return rc ? rc : xw_update_put(u, ino, &in, steal(raw));
 }
 
 /* Rewrite n inodes in one step, all or none. */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Creates a missing root directory from its blocks if these are found, otherwise an empty one. */
+/*
+ * The root directory: a missing one is created, from its blocks if these are found, otherwise
+ * empty; one whose map was damaged gets a map of its blocks.
+ */
 #include "config.h"
 
 #include <stdlib.h>
@@ -68,6 +71,18 @@ static int map_blocks(struct xw_update *u, const struct fsck_root_blocks *found,
 	return rc;
 }
 
+/* Write the root's inode with a map of the blocks found. Takes *raw. */
+static int put_root(struct xw_update *u, const struct fsck_root_blocks *found, struct xw_inode *in,
+		    uint8_t **raw)
+{
+	auto_update_map struct xw_update_map m = {0};
+	int rc = map_blocks(u, found, in, &m);
+
+	if (!rc)
+		rc = xw_update_map_write(u, XW_INO_ROOT, in, &m);
+	return rc ? rc : xw_update_put(u, XW_INO_ROOT, in, steal(*raw));
+}
+
 static int make(struct fsck *f, struct xw_update *u, const struct fsck_root_blocks *found)
 {
 	const struct xw_time now = {f->opts.now, 0};
@@ -83,28 +98,47 @@ static int make(struct fsck *f, struct xw_update *u, const struct fsck_root_bloc
 		.extra_isize = sb->inode_size > XW_INODE_BODY ? XW_INODE_EXTRA_WANTED : 0,
 	};
 	auto_free uint8_t *raw = calloc(1, f->img->inode_size);
-	struct xw_update_map m = {0};
-	int rc = raw ? map_blocks(u, found, &in, &m) : xw_fail_nomem(&f->diag, "root directory");
+
+	return raw ? put_root(u, found, &in, &raw) : xw_fail_nomem(&f->diag, "root directory");
+}
+
+typedef int root_writer(struct fsck *f, struct xw_update *u, const struct fsck_root_blocks *found);
+
+/* Lack of space is no failure: other repairs may free some. */
+static int update_root(struct fsck *f, const struct fsck_root_blocks *found, root_writer *write)
+{
+	struct xw_update *u;
+	int rc = fsck_update(f, &u);
 
 	if (!rc)
-		rc = xw_update_map_write(u, XW_INO_ROOT, &in, &m);
+		rc = write(f, u, found);
 	if (!rc)
-		rc = xw_update_put(u, XW_INO_ROOT, &in, steal(raw));
-	xw_update_map_end(&m);
-	return rc;
+		rc = fsck_update_keep(f);
+	if (rc)
+		fsck_update_drop(f);
+	f->again = !rc;
+	f->root_found = !rc && found->more.n;
+	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
+		return rc;
+	xw_diag_clear(&f->diag);
+	return 0;
+}
+
+static void root_blocks_free(struct fsck_root_blocks *found)
+{
+	xw_vec_free(&found->more);
 }
 
 int fsck_make_root(struct fsck *f)
 {
-	struct fsck_root_blocks found;
+	auto_end(root_blocks_free) struct fsck_root_blocks found = {0};
 	struct fsck_inode *root;
 	struct xw_group_desc gd;
-	struct xw_update *u;
 	int rc = fsck_inode_make(f, XW_INO_ROOT, &root);
 
 	if (rc || (root->flags & FSCK_I_USED && root->ftype == XW_FT_DIR))
 		return rc;
-	/* without an inode table nothing is known about the root */
+	/* Without an inode table nothing is known about the root. */
 	if (xw_image_group(f->img, 0, &gd) ||
 	    !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks) ||
 	    !FSCK_FOUND(f, ROOT_MISSING, .ino = XW_INO_ROOT))
@@ -113,45 +147,24 @@ int fsck_make_root(struct fsck *f)
 	root->ftype = XW_FT_DIR;
 	root->links = 2;
 	rc = fsck_root_blocks(f, NULL, &found);
-	if (!rc)
-		rc = fsck_update(f, &u);
-	if (!rc)
-		rc = make(f, u, &found);
-	if (!rc)
-		rc = fsck_update_keep(f);
-	if (rc)
-		fsck_update_drop(f);
-	f->again = !rc;
-	f->root_found = !rc && found.more.n;
-	xw_vec_free(&found.more);
-	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
-		return rc;
-	xw_diag_clear(&f->diag); /* no space: other repairs may free some */
-	return 0;
+	return rc ? rc : update_root(f, &found, make);
 }
 
 /* Set the map of the root's inode to the blocks found, changing nothing else. */
-static int map_again(struct fsck *f, struct xw_update *u, struct xw_inode *in,
-		     const struct fsck_root_blocks *found)
+static int map_again(struct fsck *f, struct xw_update *u, const struct fsck_root_blocks *found)
 {
 	auto_free uint8_t *raw = malloc(f->img->inode_size);
-	struct xw_update_map m = {0};
-	int rc = raw ? fsck_inode_read(f, XW_INO_ROOT, in, raw)
+	struct xw_inode in;
+	int rc = raw ? fsck_inode_read(f, XW_INO_ROOT, &in, raw)
 		     : xw_fail_nomem(&f->diag, "root directory");
 
 	if (rc)
 		return rc;
-	memset(in->block, 0, sizeof(in->block));
-	in->flags &= ~(XW_FL_EXTENTS | XW_FL_INDEX);
-	in->blocks = 0;
-	in->size = (1 + (uint64_t)found->more.n) * f->img->block_size;
-	rc = map_blocks(u, found, in, &m);
-	if (!rc)
-		rc = xw_update_map_write(u, XW_INO_ROOT, in, &m);
-	if (!rc)
-		rc = xw_update_put(u, XW_INO_ROOT, in, steal(raw));
-	xw_update_map_end(&m);
-	return rc;
+	memset(in.block, 0, sizeof(in.block));
+	in.flags &= ~(XW_FL_EXTENTS | XW_FL_INDEX);
+	in.blocks = 0;
+	in.size = (1 + (uint64_t)found->more.n) * f->img->block_size;
+	return put_root(u, found, &in, &raw);
 }
 
 /* Does block 0 of its map not begin with "." and the number of the root? XW_ERR_NOMEM. */
@@ -173,8 +186,7 @@ static int is_strayed(struct fsck *f, const struct xw_inode *in, bool *yes)
 int fsck_find_root(struct fsck *f)
 {
 	const struct fsck_inode *root = fsck_inode(f, XW_INO_ROOT);
-	struct fsck_root_blocks found;
-	struct xw_update *u;
+	auto_end(root_blocks_free) struct fsck_root_blocks found = {0};
 	struct xw_inode in;
 	bool strayed = false;
 	int rc;
@@ -186,21 +198,7 @@ int fsck_find_root(struct fsck *f)
 	if (rc || !strayed)
 		return rc;
 	rc = fsck_root_blocks(f, &in, &found);
-	if (!rc && found.first && FSCK_FOUND(f, ROOT_BLOCKS, .blk = found.first)) {
-		rc = fsck_update(f, &u);
-		if (!rc)
-			rc = map_again(f, u, &in, &found);
-		if (!rc)
-			rc = fsck_update_keep(f);
-		if (rc)
-			fsck_update_drop(f);
-		f->again = !rc;
-		f->root_found = !rc && found.more.n;
-		if (rc != XW_ERR_NOMEM && rc != XW_ERR_IO) {
-			xw_diag_clear(&f->diag); /* no space: other repairs may free some */
-			rc = 0;
-		}
-	}
-	xw_vec_free(&found.more);
-	return rc;
+	if (rc || !found.first || !FSCK_FOUND(f, ROOT_BLOCKS, .blk = found.first))
+		return rc;
+	return update_root(f, &found, map_again);
 }

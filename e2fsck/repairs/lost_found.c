@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * /lost+found: created if it is needed and missing or unusable, and filled with inodes that have no
- * name. If it cannot be created, for lack of an inode or block, the root directory may be used
- * instead.
+ * /lost+found: created if it is needed and missing or unusable, and filled with unattached inodes.
+ * If it cannot be created, for lack of an inode or block, the root directory may be used instead.
  *
  * Names are added with the directory code of all tools, so that the directory grows if necessary.
- * Its own blocks have been checked and repaired before.
+ * The blocks of lost+found have been checked and repaired before.
  */
 #include "config.h"
 
@@ -14,6 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/auto.h"
 #include "dir/build.h"
 #include "facts/dirs.h"
 #include "repairs/repairs.h"
@@ -57,22 +57,29 @@ static int add_facts(struct fsck *f, xw_ino ino)
 	return 0;
 }
 
-static int make(struct fsck *f, xw_ino *ino)
+static int create(struct fsck *f, xw_ino *ino)
 {
 	const struct xw_update_new new = {.mode = LPF_MODE, .parent = XW_INO_ROOT};
 	struct xw_update *u;
 	int rc = fsck_update(f, &u);
 
-	if (!rc)
-		rc = xw_update_create(u, &new, ino);
-	if (!rc)
-		rc = xw_update_uninline(u, *ino);
+	if (rc)
+		return rc;
+	rc = xw_update_create(u, &new, ino);
+	if (rc)
+		return rc;
+	rc = xw_update_uninline(u, *ino);
 	if (!rc)
 		rc = xw_update_link(u, XW_INO_ROOT, lpf_name, strlen(lpf_name), *ino, XW_FT_DIR);
 	if (!rc)
 		rc = xw_update_add_links(u, XW_INO_ROOT, 1);
-	if (!rc)
-		rc = fsck_update_keep(f);
+	return rc ? rc : fsck_update_keep(f);
+}
+
+static int make(struct fsck *f, xw_ino *ino)
+{
+	const int rc = create(f, ino);
+
 	if (!rc)
 		return add_facts(f, *ino);
 	fsck_update_drop(f);
@@ -125,6 +132,13 @@ int fsck_lost_found(struct fsck *f)
 	return make(f, &f->lost_found);
 }
 
+/* The name that an inode gets; if `tries` names exist already, one with a suffix. Its length. */
+static int name_of(char name[NAME_BYTES], xw_ino ino, unsigned tries)
+{
+	return tries ? snprintf(name, NAME_BYTES, "#%u~%u", ino, tries)
+		     : snprintf(name, NAME_BYTES, "#%u", ino);
+}
+
 static int add_name(struct fsck *f, struct xw_update *u, xw_ino ino)
 {
 	const struct fsck_inode *in = fsck_inode(f, ino);
@@ -132,8 +146,7 @@ static int add_name(struct fsck *f, struct xw_update *u, xw_ino ino)
 	int rc = XW_ERR_EXISTS;
 
 	for (unsigned i = 0; i < TRIES && rc == XW_ERR_EXISTS; i++) {
-		const int n = i ? snprintf(name, sizeof(name), "#%u~%u", ino, i)
-				: snprintf(name, sizeof(name), "#%u", ino);
+		const int n = name_of(name, ino, i);
 
 		xw_diag_clear(&f->diag);
 		rc = xw_update_link(u, f->lost_found, name, (size_t)n, ino, in ? in->ftype : 0);
@@ -159,10 +172,16 @@ static void follow(struct fsck *f, xw_ino ino)
 /* ---- large numbers of inodes ---- */
 
 struct names {
-	XW_VEC(struct xw_dir_entry) e; /* those of lost+found first */
-	size_t old;
+	XW_VEC(struct xw_dir_entry) e;
+	size_t old; /* entries that lost+found has already; these come first */
 	struct xw_arena text;
 };
+
+static void names_free(struct names *v)
+{
+	xw_vec_free(&v->e);
+	xw_arena_free(&v->text);
+}
 
 static int push_name(struct names *v, xw_ino ino, uint8_t ftype, const char *name, size_t len)
 {
@@ -183,7 +202,7 @@ static int by_name(const void *x, const void *y)
 
 static int read_names(struct fsck *f, struct xw_update *u, struct names *v)
 {
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
 	struct xw_dirent e;
 	struct xw_inode in;
 	int more = 0, rc = fsck_inode_read(f, f->lost_found, &in, NULL);
@@ -194,7 +213,6 @@ static int read_names(struct fsck *f, struct xw_update *u, struct names *v)
 	while (!rc && (more = xw_dir_next(&it, &e, NULL)) == 1)
 		if (!xw_name_is_dots(e.name, e.name_len))
 			rc = push_name(v, e.ino, e.ftype, e.name, e.name_len);
-	xw_dir_end(&it);
 	v->old = v->e.n;
 	if (v->old)
 		qsort(v->e.v, v->old, sizeof(*v->e.v), by_name);
@@ -207,8 +225,7 @@ static int choose_name(const struct fsck *f, struct names *v, xw_ino ino)
 	char name[NAME_BYTES];
 
 	for (unsigned i = 0; i < TRIES; i++) {
-		const int n = i ? snprintf(name, sizeof(name), "#%u~%u", ino, i)
-				: snprintf(name, sizeof(name), "#%u", ino);
+		const int n = name_of(name, ino, i);
 		const struct xw_dir_entry e = {.name = name, .name_len = (uint8_t)n};
 
 		if (!v->old || !bsearch(&e, v->e.v, v->old, sizeof(e), by_name))
@@ -217,35 +234,40 @@ static int choose_name(const struct fsck *f, struct names *v, xw_ino ino)
 	return XW_ERR_EXISTS;
 }
 
-/*
- * Rewrite lost+found with all names at once: in a directory of several blocks without an index
- * every addition would search all blocks. True: all have names. False: none has.
- */
-static bool reconnect_all(struct fsck *f, const struct fsck_lost *lost)
+/* Rewrite lost+found with all names. */
+static int rewrite(struct fsck *f, const struct fsck_dir *d, const struct fsck_lost *lost)
 {
-	const struct fsck_dir *d = fsck_dir(f, f->lost_found);
+	auto_end(names_free) struct names v = {0};
 	struct xw_update_rebuild o = {.ino = f->lost_found};
-	struct names v = {0};
 	struct xw_update *u;
-	int rc;
+	int rc = fsck_update(f, &u);
 
-	if (lost->inos.n < MANY || !d || d->is_inline || d->itree)
-		return false;
-	rc = fsck_update(f, &u);
 	if (!rc)
 		rc = read_names(f, u, &v);
 	for (size_t i = 0; i < lost->inos.n && !rc; i++)
 		rc = choose_name(f, &v, lost->inos.v[i]);
+	if (rc)
+		return rc;
 	o.parent = d->parent ? d->parent : XW_INO_ROOT;
 	o.entries = v.e.v;
 	o.n = v.e.n;
-	if (!rc)
-		rc = xw_update_rebuild_dir(u, &o);
-	if (!rc)
-		rc = fsck_update_step(f);
+	rc = xw_update_rebuild_dir(u, &o);
+	return rc ? rc : fsck_update_step(f);
+}
+
+/*
+ * Give all inodes their names at once: in a directory of several blocks without an index every
+ * addition would search all blocks. False: no inode has got a name.
+ */
+static bool reconnect_all(struct fsck *f, const struct fsck_lost *lost)
+{
+	const struct fsck_dir *d = fsck_dir(f, f->lost_found);
+	int rc;
+
+	if (lost->inos.n < MANY || !d || d->is_inline || d->itree)
+		return false;
+	rc = rewrite(f, d, lost);
 	fsck_update_drop(f);
-	xw_vec_free(&v.e);
-	xw_arena_free(&v.text);
 	for (size_t i = 0; i < lost->inos.n && !rc; i++)
 		follow(f, lost->inos.v[i]);
 	xw_diag_clear(&f->diag);

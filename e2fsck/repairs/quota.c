@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota files, compared with the usage that was added up (facts/usage.c): one that differs is
- * rewritten, with all limits and grace times that could be read.
+ * Compares quota files with the usage that was added up (facts/usage.c), and rewrites those that
+ * differ, with all limits and grace times that could be read.
  */
 #include "config.h"
 
@@ -25,8 +25,13 @@ struct file {
 	XW_VEC(struct xw_quota_entry) e; /* the correct entries */
 	struct xw_quota_info info; /* grace times; zeros: the defaults */
 	uint64_t wrong; /* number of wrong ids */
-	uint32_t first; /* the first of these */
+	uint32_t first; /* the first wrong id */
 };
+
+static void file_free(struct file *q)
+{
+	xw_vec_free(&q->e);
+}
 
 static void count_wrong(struct file *q, uint32_t id)
 {
@@ -43,8 +48,7 @@ static int take(void *arg, const struct xw_quota_entry *old)
 {
 	struct file *q = arg;
 	struct xw_quota_entry e = *old;
-	struct fsck_usage *u =
-		xw_table_get(q->usage, &fsck_usage_by_id, NULL, xw_table_number(e.id), &e.id);
+	struct fsck_usage *u = fsck_usage_get(q->usage, e.id);
 
 	e.inodes = u ? u->inodes : 0;
 	e.space = u ? u->space : 0;
@@ -55,29 +59,34 @@ static int take(void *arg, const struct xw_quota_entry *old)
 	return u || has_limits(&e) ? xw_vec_push(&q->e, e) : 0;
 }
 
+/* Does the quota file lack this owner? */
+static bool is_missing(const struct fsck_usage *u)
+{
+	return u->key && !u->seen && (u->inodes || u->space);
+}
+
 static int add_missing(struct file *q)
 {
 	for (size_t i = 0; i < q->usage->size; i++) {
 		const struct fsck_usage *u = xw_table_at(q->usage, &fsck_usage_by_id, i);
+		const struct xw_quota_entry e = {
+			.id = (uint32_t)u->key, .inodes = u->inodes, .space = u->space};
 
-		if (!u->used || u->seen || (!u->inodes && !u->space))
+		if (!is_missing(u))
 			continue;
-		count_wrong(q, u->id);
-		if (xw_vec_push(&q->e,
-				((struct xw_quota_entry){
-					.id = u->id, .inodes = u->inodes, .space = u->space})))
+		count_wrong(q, e.id);
+		if (xw_vec_push(&q->e, e))
 			return XW_ERR_NOMEM;
 	}
 	xw_quota_sort(q->e.v, q->e.n);
 	return 0;
 }
 
-/* Read limits from a block that the tree does not reach. */
+/* Use the limits of an entry in a block that the tree does not reach. */
 static int take_lost(void *arg, const struct xw_quota_entry *old)
 {
 	struct file *q = arg;
-	struct fsck_usage *u =
-		xw_table_get(q->usage, &fsck_usage_by_id, NULL, xw_table_number(old->id), &old->id);
+	struct fsck_usage *u = fsck_usage_get(q->usage, old->id);
 
 	if (u && u->seen)
 		return 0;
@@ -90,22 +99,19 @@ static int take_lost(void *arg, const struct xw_quota_entry *old)
 
 static bool misses_any(const struct file *q)
 {
-	for (size_t i = 0; i < q->usage->size; i++) {
-		const struct fsck_usage *u = xw_table_at(q->usage, &fsck_usage_by_id, i);
-
-		if (u->used && !u->seen && (u->inodes || u->space))
+	for (size_t i = 0; i < q->usage->size; i++)
+		if (is_missing(xw_table_at(q->usage, &fsck_usage_by_id, i)))
 			return true;
-	}
 	return false;
 }
 
 /*
- * Bytes of the file by its map, since i_size may be damaged as well. Holes are not part of a quota
- * file: what follows long ones is not read.
+ * Length of the file by its map, since i_size may be damaged as well. A quota file has no holes:
+ * blocks behind long holes are not read.
  */
 static uint64_t mapped_bytes(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
 	uint64_t n = 0, end = 0;
 
@@ -114,7 +120,6 @@ static uint64_t mapped_bytes(struct fsck *f, xw_ino ino, const struct xw_inode *
 			n += run.len;
 			end = run.lblk + run.len;
 		}
-	xw_map_end(&it);
 	xw_diag_clear(&f->diag);
 	return XW_MIN(end, n + HOLES_MAX) * f->img->block_size;
 }
@@ -127,19 +132,18 @@ static int salvage(struct fsck *f, xw_ino ino, const struct xw_inode *in, struct
 {
 	const uint32_t bs = f->img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
-	int rc = buf ? 0 : XW_ERR_NOMEM;
+	int rc = xw_map_begin(f->img, ino, in, 0, &it);
 
-	if (!rc && !xw_map_begin(f->img, ino, in, 0, &it)) {
-		while (!rc && xw_map_next(&it, &run) == 1)
-			for (uint64_t i = 0; i < run.len && !rc; i++)
-				if (!fsck_read(f, run.pblk + i, 1, buf))
-					rc = xw_quota_salvage(buf, bs, take_lost, q);
-		xw_map_end(&it);
-	}
+	if (!buf)
+		return xw_fail_nomem(&f->diag, "quota file");
+	while (!rc && xw_map_next(&it, &run) == 1)
+		for (uint64_t i = 0; i < run.len && !rc; i++)
+			if (!fsck_read(f, run.pblk + i, 1, buf))
+				rc = xw_quota_salvage(buf, bs, take_lost, q);
 	xw_diag_clear(&f->diag);
-	return rc ? xw_fail_nomem(&f->diag, "quota file") : 0;
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "quota file") : 0;
 }
 
 /* *damaged: not a quota file, or partly unreadable. */
@@ -191,50 +195,57 @@ static int fresh_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t 
 	return fsck_inode_write(f, ino, in, raw);
 }
 
+static int rewrite_file(struct fsck *f, int type, xw_ino ino, const struct file *q)
+{
+	struct xw_update *u;
+	int rc = f->allocated ? 0 : fsck_bitmaps_settle(f);
+
+	if (rc)
+		return rc;
+	rc = fsck_update_begin(f, &u);
+	if (rc)
+		return rc;
+	rc = xw_update_quota_write(u, (enum xw_quota_type)type, ino, q->e.v, q->e.n, &q->info);
+	if (!rc)
+		return fsck_update_keep(f);
+	fsck_update_drop(f);
+	return rc;
+}
+
 static int check_file(struct fsck *f, int type, xw_ino ino)
 {
 	static const char *const names[] = {"user", "group", "project"};
-	struct file q = {.usage = &f->quota->usage[type]};
+	auto_end(file_free) struct file q = {.usage = &f->quota->usage[type]};
 	auto_free uint8_t *raw = malloc(f->img->inode_size);
-	struct xw_update *u;
 	struct xw_inode in;
-	bool damaged = true, fresh = false, fix = false;
+	bool damaged = true, fresh, fix;
 	int rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "quota file");
 
 	if (rc)
 		return rc;
 	fresh = (in.mode & XW_S_IFMT) != XW_S_IFREG && !fsck_is_quota_file(f, ino, &in);
-	if (!fresh)
-		rc = read_file(f, type, ino, &in, raw, &q, &damaged);
-	if (!rc && add_missing(&q))
-		rc = xw_fail_nomem(&f->diag, "quota usage");
-	if (!rc && damaged)
+	rc = fresh ? 0 : read_file(f, type, ino, &in, raw, &q, &damaged);
+	if (rc)
+		return rc;
+	if (add_missing(&q))
+		return xw_fail_nomem(&f->diag, "quota usage");
+	if (damaged)
 		fix = FSCK_FOUND(f, QUOTA_DAMAGED, .ino = ino, .name = names[type]);
-	else if (!rc && q.wrong)
-		fix = FSCK_FOUND(f, QUOTA_USAGE, .name = names[type], .num = q.wrong,
-				 .num2 = q.first);
-	if (!rc && fix && fresh)
+	else
+		fix = q.wrong && FSCK_FOUND(f, QUOTA_USAGE, .name = names[type], .num = q.wrong,
+					    .num2 = q.first);
+	if (!fix)
+		return 0;
+	if (fresh) {
 		rc = fresh_inode(f, ino, &in, raw);
-	if (!rc && fix && !in.links) {
+	} else if (!in.links) {
 		in.links = fsck_inode(f, ino)->links = 1;
 		rc = fsck_inode_write(f, ino, &in, raw);
 	}
-	if (!rc && fix && !f->allocated)
-		rc = fsck_bitmaps_settle(f);
-	if (!rc && fix)
-		rc = fsck_update_begin(f, &u);
-	if (!rc && fix) {
-		rc = xw_update_quota_write(u, (enum xw_quota_type)type, ino, q.e.v, q.e.n, &q.info);
-		if (!rc)
-			rc = fsck_update_keep(f);
-		else
-			fsck_update_drop(f);
-	}
-	xw_vec_free(&q.e);
-	return rc;
+	return rc ? rc : rewrite_file(f, type, ino, &q);
 }
 
-/* Not for a wrong number whose repair was declined: that file is a user's. */
+/* Is ino the inode of a quota file? Not if it is a user's file, and the user keeps the number. */
 static bool is_quota_file(const struct fsck *f, int type, xw_ino ino)
 {
 	const struct fsck_inode *facts = fsck_inode(f, ino);

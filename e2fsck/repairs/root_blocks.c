@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The blocks of a root directory whose inode or map is lost: in use according to the block bitmaps,
- * but claimed by no inode. The first one names the root twice. The others are directory blocks with
- * names that lead to inodes in use. Without the first one they need the root's checksum, which
- * depends on the generation of its inode. Whatever such blocks hold, their entries are checked
- * afterwards as those of every directory. Blocks of another directory that is lost as well may be
- * among them: those whose checksum is proven to be the root's come first, and keep their names
- * where others repeat them.
+ * Finds the blocks of a root directory whose inode or map is lost. The block bitmaps mark them as
+ * in use, but no inode claims them. "." and ".." of the first block refer to the root. All other
+ * blocks are directory blocks whose entries refer to inodes in use; if the first block is not
+ * found, their checksums must be those of the root, which depend on the generation of its inode.
+ * The entries of all these blocks are checked afterwards, as in every directory. Blocks of another
+ * lost directory may be among them, so blocks whose checksum proves that they belong to the root
+ * come first: if a name occurs twice, the first entry keeps it.
  */
 #include "config.h"
 
@@ -41,12 +41,6 @@ struct finder {
 	bool unproven; /* a block lacks a checksum with the root's seed */
 };
 
-static bool is_dot(const struct xw_dirent *e)
-{
-	return e->name_len && e->name[0] == '.' &&
-	       (e->name_len == 1 || (e->name_len == 2 && e->name[1] == '.'));
-}
-
 /* Do "." and ".." refer to the root? */
 static bool is_first(const struct finder *s)
 {
@@ -54,9 +48,9 @@ static bool is_first(const struct finder *s)
 	struct xw_dirent dot, dotdot;
 
 	return !xw_dirent_decode(s->block, bs, 0, &dot) && dot.rec_len == DOT_SIZE &&
-	       is_dot(&dot) && dot.name_len == 1 && dot.ino == XW_INO_ROOT &&
-	       !xw_dirent_decode(s->block, bs, DOT_SIZE, &dotdot) && is_dot(&dotdot) &&
-	       dotdot.name_len == 2 && dotdot.ino == XW_INO_ROOT;
+	       dot.name_len == 1 && dot.name[0] == '.' && dot.ino == XW_INO_ROOT &&
+	       !xw_dirent_decode(s->block, bs, DOT_SIZE, &dotdot) && dotdot.name_len == 2 &&
+	       xw_name_is_dots(dotdot.name, 2) && dotdot.ino == XW_INO_ROOT;
 }
 
 /* Does the entry refer to an inode in use, of the entry's type? */
@@ -64,7 +58,7 @@ static bool is_sound(const struct finder *s, const struct xw_dirent *e)
 {
 	const struct fsck_inode *in = fsck_inode(s->f, e->ino);
 
-	return in && in->flags & FSCK_I_USED && !is_dot(e) &&
+	return in && in->flags & FSCK_I_USED && !xw_name_is_dots(e->name, e->name_len) &&
 	       (e->ftype == XW_FT_UNKNOWN || e->ftype == in->ftype);
 }
 
@@ -130,7 +124,7 @@ static uint32_t subdirs_of_first(struct finder *s)
 	return n;
 }
 
-/* Record the block just read as one of the root. */
+/* Record the block in s->block, which was read from blk, as a block of the root. */
 static int keep(struct finder *s, xw_blk blk)
 {
 	struct names_block b = {.blk = blk};
@@ -139,7 +133,7 @@ static int keep(struct finder *s, xw_blk blk)
 	return xw_vec_push(&s->more, b) ? xw_fail_nomem(&s->f->diag, "root directory") : 0;
 }
 
-/* The seed of the root, by the checksum of the first block; false: it has none. */
+/* Compute the root's seed from the checksum of the first block. False: the block has none. */
 static bool seed_of_first(struct finder *s)
 {
 	const uint32_t bs = s->f->img->block_size;
@@ -151,7 +145,7 @@ static bool seed_of_first(struct finder *s)
 		       : xw_dir_block_seed(s->block, bs, &s->seed);
 }
 
-/* Blocks of the root's seed first. */
+/* Output the blocks, those with the root's seed first. */
 static int put_in_order(struct finder *s)
 {
 	for (int others = 0; others < 2; others++)
@@ -224,23 +218,22 @@ static bool is_own(struct finder *s, const struct xw_map_run *run)
 
 static int keep_parts(struct finder *s, const struct xw_inode *in)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
-	int rc = 0, more = xw_map_begin(s->f->img, XW_INO_ROOT, in, 0, &it);
 
-	while (!rc && !more && (more = xw_map_next(&it, &run)) > 0) {
-		more = 0;
+	if (xw_map_begin(s->f->img, XW_INO_ROOT, in, 0, &it))
+		return 0;
+	while (xw_map_next(&it, &run) > 0) {
 		if (!is_own(s, &run))
 			continue;
-		for (uint64_t i = 0; i < run.len && !rc; i++)
-			if (!fsck_read(s->f, run.pblk + i, 1, s->block))
-				rc = keep(s, run.pblk + i);
+		for (uint64_t i = 0; i < run.len; i++)
+			if (!fsck_read(s->f, run.pblk + i, 1, s->block) && keep(s, run.pblk + i))
+				return XW_ERR_NOMEM;
 	}
-	xw_map_end(&it);
-	return rc;
+	return 0;
 }
 
-/* Claim them, so that no update allocates them. */
+/* Claim the blocks found, so that no update allocates them. */
 static int claim(struct fsck *f, const struct fsck_root_blocks *found)
 {
 	int rc = found->first ? fsck_claim(f, FSCK_O_DIR, found->first, 1, NULL) : 0;
@@ -276,7 +269,7 @@ int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root
 	s->looked = 0;
 	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
 		rc = look_at_group(s, g, bits);
-	xw_diag_clear(&f->diag); /* an unreadable block is none of them */
+	xw_diag_clear(&f->diag); /* unreadable blocks are skipped */
 	if (!rc)
 		rc = put_in_order(s);
 	xw_vec_free(&s->more);

@@ -59,8 +59,7 @@ void fsck_space_inode_bits(const struct fsck *f, uint64_t group, uint8_t *bits,
 			   struct fsck_space_group *info);
 int fsck_space_block_bits_read(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
 			       uint8_t *bits);
-int fsck_space_inode_bits_read(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
-			       uint8_t *bits);
+int fsck_space_inode_bits_read(struct fsck *f, const struct xw_group_desc *gd, uint8_t *bits);
 
 /* bitmaps.c: compare with the facts, and repair what differs: by the usual policy; always. */
 int fsck_bitmaps_mend(struct fsck *f);

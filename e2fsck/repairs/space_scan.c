@@ -13,23 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/bytes.h"
 #include "base/pool.h"
 #include "read/bitmaps.h"
 #include "repairs/space.h"
 
 enum { SLAB_BYTES = 256 << 10, SLAB_GROUPS = 256, SLABS = 16 };
-
-static void set_bits(uint8_t *bits, uint64_t from, uint64_t to)
-{
-	for (; from < to && from % 8; from++)
-		bits[from / 8] |= (uint8_t)(1u << from % 8);
-	if (from + 8 <= to) {
-		memset(bits + from / 8, 0xff, (to - from) / 8);
-		from += (to - from) / 8 * 8;
-	}
-	for (; from < to; from++)
-		bits[from / 8] |= (uint8_t)(1u << from % 8);
-}
 
 static bool same_bits(const uint8_t *a, const uint8_t *b, uint32_t n)
 {
@@ -57,7 +47,7 @@ void fsck_space_block_bits(const struct fsck *f, uint64_t group, uint8_t *bits)
 
 	xw_blockset_bits(f->owners.claims, group * xw_image_group_bits(f->img), n, bits);
 	memset(bits + (n + 7) / 8, 0, f->img->block_size - (n + 7) / 8);
-	set_bits(bits, n, (uint64_t)f->img->block_size * 8);
+	xw_set_bits(bits, n, (uint64_t)f->img->block_size * 8);
 }
 
 void fsck_space_inode_bits(const struct fsck *f, uint64_t group, uint8_t *bits,
@@ -79,7 +69,7 @@ void fsck_space_inode_bits(const struct fsck *f, uint64_t group, uint8_t *bits,
 		end = i + 1;
 		dirs += v && v[i].flags & FSCK_I_USED && v[i].ftype == XW_FT_DIR;
 	}
-	set_bits(bits, per_group, (uint64_t)f->img->block_size * 8);
+	xw_set_bits(bits, per_group, (uint64_t)f->img->block_size * 8);
 	if (!info)
 		return;
 	info->free_inodes = per_group - used;
@@ -102,7 +92,7 @@ static bool put_own(const struct xw_image *img, xw_blk start, uint64_t group_len
 	if (from >= end)
 		return false;
 	if (bits)
-		set_bits(bits, (from - start) >> ratio, ((end - 1 - start) >> ratio) + 1);
+		xw_set_bits(bits, (from - start) >> ratio, ((end - 1 - start) >> ratio) + 1);
 	return true;
 }
 
@@ -130,13 +120,7 @@ static void uninit_block_bits(const struct fsck *f, uint64_t group, const struct
 {
 	memset(bits, 0, f->img->block_size);
 	own_metadata(f->img, group, gd, bits);
-	set_bits(bits, fsck_space_clusters(f, group), (uint64_t)f->img->block_size * 8);
-}
-
-static void uninit_inode_bits(const struct fsck *f, uint8_t *bits)
-{
-	memset(bits, 0, f->img->block_size);
-	set_bits(bits, f->img->sb.inodes_per_group, (uint64_t)f->img->block_size * 8);
+	xw_set_bits(bits, fsck_space_clusters(f, group), (uint64_t)f->img->block_size * 8);
 }
 
 static int read_bits(struct fsck *f, xw_blk blk, uint8_t *bits)
@@ -155,13 +139,12 @@ int fsck_space_block_bits_read(struct fsck *f, uint64_t group, const struct xw_g
 	return 0;
 }
 
-int fsck_space_inode_bits_read(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
-			       uint8_t *bits)
+int fsck_space_inode_bits_read(struct fsck *f, const struct xw_group_desc *gd, uint8_t *bits)
 {
-	(void)group;
 	if (!xw_image_inode_uninit(f->img, gd))
 		return read_bits(f, gd->inode_bitmap, bits);
-	uninit_inode_bits(f, bits);
+	memset(bits, 0, f->img->block_size);
+	xw_set_bits(bits, f->img->sb.inodes_per_group, (uint64_t)f->img->block_size * 8);
 	return 0;
 }
 
@@ -351,30 +334,34 @@ static int do_wave(struct wave *w, struct xw_pool *pool, struct fsck_space_scan 
 	return rc;
 }
 
+static void pool_free(struct xw_pool **pool)
+{
+	xw_pool_free(*pool);
+}
+
 int fsck_space_look(struct fsck *f, struct fsck_space_scan *s)
 {
 	const uint32_t bs = f->img->block_size;
 	const uint32_t groups = (uint32_t)XW_MIN(f->img->groups, SLAB_GROUPS * SLABS);
 	struct wave w = {.f = f, .per_slab = XW_MIN(SLAB_BYTES / bs, SLAB_GROUPS)};
-	struct xw_pool *pool = xw_pool_new(fsck_jobs(f));
+	auto_end(pool_free) struct xw_pool *pool = xw_pool_new(fsck_jobs(f));
 	const uint32_t most = XW_MIN(w.per_slab * SLABS, groups);
+	auto_free struct fsck_space_group *group = malloc(most * sizeof(*group));
+	auto_free struct xw_group_desc *gd = malloc(most * sizeof(*gd));
+	auto_free uint8_t *buf = NULL;
 	int rc = 0;
 
 	w.per_slab = XW_MIN(w.per_slab, most); /* small filesystems: small buffers */
-	w.group = malloc(most * sizeof(*w.group));
-	w.gd = malloc(most * sizeof(*w.gd));
-	w.buf = malloc(xw_div_up(most, w.per_slab) * (w.per_slab + 2) * bs);
-	if (!pool || !w.group || !w.gd || !w.buf)
-		rc = xw_fail_nomem(&f->diag, "bitmaps");
+	w.group = group;
+	w.gd = gd;
+	w.buf = buf = malloc(xw_div_up(most, w.per_slab) * (w.per_slab + 2) * bs);
+	if (!pool || !group || !gd || !buf)
+		return xw_fail_nomem(&f->diag, "bitmaps");
 	for (; !rc && w.first < f->img->groups && !f->stop; w.first += w.n) {
 		w.n = (uint32_t)XW_MIN(most, f->img->groups - w.first);
 		rc = do_wave(&w, pool, s);
 	}
 	if (!rc) /* result of a failed read */
 		xw_diag_clear(&f->diag);
-	free(w.buf);
-	free(w.gd);
-	free(w.group);
-	xw_pool_free(pool);
 	return rc;
 }

@@ -144,13 +144,12 @@ int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc 
 	const uint64_t per_block = img->block_size / img->desc_size;
 	const uint64_t at = xw_image_desc_block(img, group) * img->block_size +
 			    group % per_block * img->desc_size;
-	struct xw_diag *const diag = f->dev->diag;
+	struct fsck_quiet quiet = fsck_quiet(&f->dev->diag);
 	uint8_t raw[XW_DESC_SIZE_MAX] = {0};
 
-	f->dev->diag = NULL;
 	if (xw_dev_pread(f->dev, raw, img->desc_size, at))
 		memset(raw, 0, sizeof(raw));
-	f->dev->diag = diag;
+	fsck_quiet_end(&quiet);
 	xw_group_encode(gd, &img->sb, img->csum_seed, (uint32_t)group, raw);
 	f->changed = f->renew_backups = true;
 	xw_image_forget(f->img);

@@ -136,8 +136,7 @@ END_TEST
 
 static const struct fsck_usage *usage(int type, uint32_t id)
 {
-	return xw_table_get(&f.quota->usage[type], &fsck_usage_by_id, NULL, xw_table_number(id),
-			    &id);
+	return fsck_usage_get(&f.quota->usage[type], id);
 }
 
 static void start_usage(void)
