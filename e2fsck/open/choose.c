@@ -347,21 +347,19 @@ static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_s
 
 static bool same_fields(const struct xw_super *a, const struct xw_super *b)
 {
-	bool all = true;
-
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields) && all; i++)
-		all = fields[i].vote == BY_SUM || same(a, b, &fields[i]);
-	return all;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
+		if (fields[i].vote != BY_SUM && !same(a, b, &fields[i]))
+			return false;
+	return true;
 }
 
 /* A backup that differs from the final primary is stale: other tools would take that for damage. */
 static bool has_stale(const struct fsck_copies *all, const struct xw_super *sb)
 {
-	bool stale = false;
-
-	for (size_t i = 0; i < all->n && !stale; i++)
-		stale = !same_fields(&all->v[i].sb, sb);
-	return stale;
+	for (size_t i = 0; i < all->n; i++)
+		if (!same_fields(&all->v[i].sb, sb))
+			return true;
+	return false;
 }
 
 /*
@@ -370,16 +368,15 @@ static bool has_stale(const struct fsck_copies *all, const struct xw_super *sb)
  */
 static bool features_differ(const struct fsck_copies *all, const struct xw_super *sb)
 {
-	bool differ = false;
-
-	for (size_t i = 0; i < all->n && !differ; i++) {
+	for (size_t i = 0; i < all->n; i++) {
 		const struct xw_super *c = &all->v[i].sb;
 
-		differ = c->feature_compat != sb->feature_compat ||
-			 (c->feature_incompat ^ sb->feature_incompat) & ~INCOMPAT_DYNAMIC ||
-			 (c->feature_ro_compat ^ sb->feature_ro_compat) & ~RO_ALWAYS;
+		if (c->feature_compat != sb->feature_compat ||
+		    (c->feature_incompat ^ sb->feature_incompat) & ~INCOMPAT_DYNAMIC ||
+		    (c->feature_ro_compat ^ sb->feature_ro_compat) & ~RO_ALWAYS)
+			return true;
 	}
-	return differ;
+	return false;
 }
 
 static bool has_unknown(const struct xw_super *sb)
@@ -661,7 +658,7 @@ int fsck_choose_super(struct fsck *f)
 {
 	struct fsck_copies all = {0};
 	uint8_t raw[XW_SUPER_SIZE] = {0};
-	struct xw_diag *const diag = f->dev->diag;
+	struct fsck_quiet quiet;
 	struct xw_super sb;
 	int rc;
 
@@ -670,10 +667,10 @@ int fsck_choose_super(struct fsck *f)
 		return xw_fail(&f->diag, XW_ERR_INPUT,
 			       "%s: too small to hold an ext2, ext3 or ext4 filesystem",
 			       f->opts.image);
-	f->dev->diag = NULL; /* an unreadable primary counts as lost */
+	quiet = fsck_quiet(&f->dev->diag); /* an unreadable primary counts as lost */
 	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET))
 		memset(raw, 0, sizeof(raw));
-	f->dev->diag = diag;
+	fsck_quiet_end(&quiet);
 	rc = xw_super_decode(raw, &sb);
 	if (f->opts.backup) {
 		const int decoded = rc;

@@ -215,27 +215,17 @@ static void try_clusters(struct trial *t, const struct xw_super *from)
 /* Reserved descriptor blocks that overlap the metadata of group 0 end where that begins. */
 static void try_reserved(struct trial *t, const struct xw_super *from)
 {
-	struct xw_image img = {.dev = t->dev, .sb = *from};
-	struct xw_diag *const diag = t->dev->diag;
 	struct xw_super sb = *from;
+	struct xw_image img;
 	struct xw_group_desc gd;
 	struct xw_group_head h;
-	uint8_t raw[1024];
 	xw_blk first, head;
-	int rc;
 
-	img.block_size = xw_super_block_size(from);
-	img.desc_size = xw_super_desc_size(from);
-	img.groups = xw_super_groups(from);
-	if (!fsck_super_usable(from) || img.desc_size > sizeof(raw))
+	if (!fsck_super_usable(from))
 		return;
-	t->dev->diag = NULL; /* without a descriptor there is no candidate */
-	rc = xw_dev_pread(t->dev, raw, img.desc_size,
-			  xw_image_desc_block(&img, 0) * img.block_size);
-	t->dev->diag = diag;
-	if (rc)
+	fsck_image_on(&img, t->dev, from);
+	if (!fsck_desc_read(&img, 0, &gd))
 		return;
-	xw_group_decode(raw, img.desc_size, &gd);
 	xw_image_group_head(&img, 0, &h);
 	first = XW_MIN(gd.inode_table, XW_MIN(gd.block_bitmap, gd.inode_bitmap));
 	head = h.super + h.has_super + h.desc_len;

@@ -64,34 +64,30 @@ static void look_at_groups(struct xw_dev *dev, uint64_t first, uint64_t per_grou
 
 void fsck_copies_usual(struct xw_dev *dev, const struct xw_super *sb, struct fsck_copies *all)
 {
-	struct xw_diag *const diag = dev->diag;
-	const uint32_t bs = sb ? xw_super_block_size(sb) : 0;
-	const uint64_t groups = sb ? xw_super_groups(sb) : 0;
+	auto_quiet quiet = fsck_quiet(&dev->diag); /* an unreadable block is no copy */
 
-	dev->diag = NULL; /* an unreadable block is no copy */
 	if (sb && sb->feature_compat & XW_COMPAT_SPARSE_SUPER2) {
-		for (int i = 0; i < 2; i++)
-			if (sb->backup_bgs[i] && sb->backup_bgs[i] < groups)
-				look_at(dev,
-					(sb->first_data_block +
-					 (uint64_t)sb->backup_bgs[i] * sb->blocks_per_group) *
-						bs,
-					all);
+		for (int i = 0; i < 2; i++) {
+			const uint64_t group = sb->backup_bgs[i];
+			const xw_blk blk = sb->first_data_block + group * sb->blocks_per_group;
+
+			if (group && group < xw_super_groups(sb))
+				look_at(dev, blk * xw_super_block_size(sb), all);
+		}
 	} else if (sb) {
-		look_at_groups(dev, sb->first_data_block, sb->blocks_per_group, bs, all);
+		look_at_groups(dev, sb->first_data_block, sb->blocks_per_group,
+			       xw_super_block_size(sb), all);
 	}
-	for (uint32_t any = 1024; !sb && any <= 65536; any *= 2)
-		look_at_groups(dev, any == 1024, UINT64_C(8) * any, any, all);
-	dev->diag = diag;
+	for (uint32_t bs = 1024; !sb && bs <= 65536; bs *= 2)
+		look_at_groups(dev, bs == 1024, UINT64_C(8) * bs, bs, all);
 }
 
 void fsck_copies_search(struct xw_dev *dev, uint64_t end, struct fsck_copies *all)
 {
-	struct xw_diag *const diag = dev->diag;
+	auto_quiet quiet = fsck_quiet(&dev->diag);
 	auto_free uint8_t *buf = malloc(CHUNK);
 
 	end = XW_MIN(end, XW_MIN(dev->size, SCAN_MAX));
-	dev->diag = NULL;
 	for (uint64_t at = 0; buf && at < end && all->n < FSCK_COPIES_MAX; at += CHUNK) {
 		const size_t len = (size_t)XW_MIN((uint64_t)CHUNK, end - at);
 
@@ -101,7 +97,6 @@ void fsck_copies_search(struct xw_dev *dev, uint64_t end, struct fsck_copies *al
 			if (buf[i + MAGIC_AT] == 0x53 && buf[i + MAGIC_AT + 1] == 0xEF)
 				look_at(dev, at + i, all);
 	}
-	dev->diag = diag;
 }
 
 int fsck_copies_named(struct fsck *f, struct fsck_copies *all)
@@ -109,11 +104,10 @@ int fsck_copies_named(struct fsck *f, struct fsck_copies *all)
 	const uint64_t block = f->opts.backup;
 	uint32_t bs = f->opts.block_size ? f->opts.block_size : 1024;
 	const uint32_t last = f->opts.block_size ? f->opts.block_size : 65536;
-	struct xw_diag *const diag = f->dev->diag;
+	auto_quiet quiet = fsck_quiet(&f->dev->diag);
 	struct fsck_copy c = {0};
 	bool found = false;
 
-	f->dev->diag = NULL;
 	for (; bs <= last && !found; bs *= 2) {
 		c.at = block * bs;
 		found = c.at <= f->dev->size && f->dev->size - c.at >= sizeof(c.raw) &&
@@ -121,7 +115,6 @@ int fsck_copies_named(struct fsck *f, struct fsck_copies *all)
 			!xw_super_decode(c.raw, &c.sb) && xw_super_block_size(&c.sb) == bs &&
 			fsck_super_usable(&c.sb);
 	}
-	f->dev->diag = diag;
 	if (!found)
 		return xw_fail(&f->diag, XW_ERR_INPUT, "%s: no valid superblock in block %llu",
 			       f->opts.image, (unsigned long long)block);

@@ -190,43 +190,6 @@ int fsck_super_conflicts(const struct xw_super *sb)
 	return judge_counts(sb, UINT64_MAX) + contradicts(sb) + fsck_features_are_odd(sb);
 }
 
-static void on_device(struct xw_image *img, struct xw_dev *dev, const struct xw_super *sb)
-{
-	*img = (struct xw_image){.dev = dev, .sb = *sb};
-	img->block_size = xw_super_block_size(sb);
-	img->inode_size = sb->inode_size;
-	img->desc_size = xw_super_desc_size(sb);
-	img->csum_seed = xw_super_csum_seed(sb);
-	img->groups = xw_super_groups(sb);
-	img->itable_blocks = (uint32_t)xw_div_up((uint64_t)sb->inodes_per_group * img->inode_size,
-						 img->block_size);
-}
-
-static int read_desc(struct xw_dev *dev, const struct xw_image *img, uint64_t group, uint8_t *raw)
-{
-	const uint64_t per_block = img->block_size / img->desc_size;
-	const xw_blk blk = xw_image_desc_block(img, group);
-
-	return xw_dev_pread(dev, raw, img->desc_size,
-			    blk * img->block_size + group % per_block * img->desc_size);
-}
-
-static bool places_fit(const struct xw_image *img, const struct xw_group_desc *gd, uint64_t group)
-{
-	const struct xw_super *sb = &img->sb;
-	const xw_blk start = sb->first_data_block + group * sb->blocks_per_group;
-	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
-	const bool flex = sb->feature_incompat & XW_INCOMPAT_FLEX_BG;
-
-	if (!xw_image_has_blocks(img, gd->block_bitmap, 1) ||
-	    !xw_image_has_blocks(img, gd->inode_bitmap, 1) ||
-	    !xw_image_has_blocks(img, gd->inode_table, img->itable_blocks))
-		return false;
-	return flex || (gd->block_bitmap >= start && gd->block_bitmap < end &&
-			gd->inode_bitmap >= start && gd->inode_bitmap < end &&
-			gd->inode_table >= start && gd->inode_table + img->itable_blocks <= end);
-}
-
 /* Is the inode in this slot of group 0's table that of the root directory? */
 static int judge_root(struct xw_dev *dev, const struct xw_image *img, xw_blk table, bool unknown)
 {
@@ -281,42 +244,32 @@ static bool head_overlaps(struct xw_dev *dev, const struct xw_image *img,
 	       2;
 }
 
-/* Is `end` the first bit of the padding with ones at the end of the bitmap in this block? */
-static bool ends_at(const struct xw_image *img, xw_blk blk, uint32_t end)
+/* The first bit of the padding with ones at the end of a bitmap of n bits. */
+static uint32_t padding_start(const uint8_t *bits, uint32_t n)
 {
-	auto_free uint8_t *bits = malloc(img->block_size);
-	uint32_t at = 8 * img->block_size;
-
-	if (!bits || !xw_image_has_blocks(img, blk, 1) ||
-	    xw_dev_pread(img->dev, bits, img->block_size, blk * img->block_size))
-		return false;
-	while (at && bits[(at - 1) / 8] >> (at - 1) % 8 & 1)
-		at--;
-	return at == end;
+	while (n && bits[(n - 1) / 8] >> (n - 1) % 8 & 1)
+		n--;
+	return n;
 }
 
+/* Does the padding of the group's bitmap start at bit `end`? */
 static bool bitmap_ends(struct xw_dev *dev, const struct xw_super *sb, bool inodes, uint64_t group,
 			uint32_t end)
 {
-	struct xw_image img = {.dev = dev, .sb = *sb};
-	struct xw_diag *const diag = dev->diag;
-	uint8_t raw[1024];
+	auto_quiet quiet = fsck_quiet(&dev->diag);
+	auto_free uint8_t *bits = NULL;
 	struct xw_group_desc gd;
-	bool fits;
+	struct xw_image img;
+	xw_blk blk;
 
-	img.block_size = xw_super_block_size(sb);
-	img.desc_size = xw_super_desc_size(sb);
-	img.groups = xw_super_groups(sb);
-	if (img.desc_size > sizeof(raw) || end >= 8 * img.block_size)
+	fsck_image_on(&img, dev, sb);
+	if (end >= 8 * img.block_size || !fsck_desc_read(&img, group, &gd))
 		return false;
-	dev->diag = NULL;
-	fits = !read_desc(dev, &img, group, raw);
-	if (fits) {
-		xw_group_decode(raw, img.desc_size, &gd);
-		fits = ends_at(&img, inodes ? gd.inode_bitmap : gd.block_bitmap, end);
-	}
-	dev->diag = diag;
-	return fits;
+	blk = inodes ? gd.inode_bitmap : gd.block_bitmap;
+	bits = malloc(img.block_size);
+	return bits && xw_image_has_blocks(&img, blk, 1) &&
+	       !xw_dev_pread(dev, bits, img.block_size, blk * img.block_size) &&
+	       padding_start(bits, 8 * img.block_size) == end;
 }
 
 bool fsck_bitmap_ends(struct xw_dev *dev, const struct xw_super *sb)
@@ -341,15 +294,14 @@ static uint32_t counted_bits(struct xw_dev *dev, const struct xw_image *img,
 			     const struct xw_group_desc *gd)
 {
 	const uint32_t bytes = img->sb.clusters_per_group / 8;
-	uint32_t end = 8 * img->block_size, free = 0;
+	uint32_t end, free = 0;
 	auto_free uint8_t *bits = malloc(img->block_size);
 
 	if (!bits || bytes > img->block_size || gd->flags & XW_BG_BLOCK_UNINIT ||
 	    !gd->block_bitmap ||
 	    xw_dev_pread(dev, bits, img->block_size, gd->block_bitmap * img->block_size))
 		return 0;
-	while (end && bits[(end - 1) / 8] >> (end - 1) % 8 & 1)
-		end--;
+	end = padding_start(bits, 8 * img->block_size);
 	for (uint32_t i = 0; i < end; i++)
 		free += !(bits[i / 8] >> i % 8 & 1);
 	if (xw_super_has_csum(&img->sb) &&
@@ -360,25 +312,20 @@ static uint32_t counted_bits(struct xw_dev *dev, const struct xw_image *img,
 
 uint64_t fsck_counted_blocks(struct xw_dev *dev, const struct xw_super *sb)
 {
-	struct xw_diag *const diag = dev->diag;
+	auto_quiet quiet = fsck_quiet(&dev->diag);
 	struct xw_group_desc gd;
 	struct xw_image img;
-	uint64_t group, count = 0;
-	uint8_t raw[1024];
+	uint64_t group, count;
 
-	if (!fsck_super_usable(sb) || !sb->inodes_count ||
-	    sb->inodes_count % sb->inodes_per_group || xw_super_desc_size(sb) > sizeof(raw))
+	if (!fsck_super_usable(sb) || !sb->inodes_count || sb->inodes_count % sb->inodes_per_group)
 		return sb->blocks_count;
 	group = sb->inodes_count / sb->inodes_per_group - 1;
 	if (group < xw_super_groups(sb) - 1)
 		return sb->blocks_count;
-	on_device(&img, dev, sb);
-	dev->diag = NULL;
-	if (!read_desc(dev, &img, group, raw)) {
-		xw_group_decode(raw, img.desc_size, &gd);
-		count = (uint64_t)counted_bits(dev, &img, &gd) << xw_image_cluster_bits(&img);
-	}
-	dev->diag = diag;
+	fsck_image_on(&img, dev, sb);
+	if (!fsck_desc_read(&img, group, &gd))
+		return sb->blocks_count;
+	count = (uint64_t)counted_bits(dev, &img, &gd) << xw_image_cluster_bits(&img);
 	if (count)
 		count += sb->first_data_block + group * sb->blocks_per_group;
 	return count > sb->blocks_count && count <= dev->size / img.block_size ? count
@@ -396,13 +343,14 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 	const uint64_t n = XW_MIN(img->groups, SAMPLES);
 	unsigned bad_places = 0, bad_sums = 0, overlaps = 0, in_head = 0;
 	xw_blk last = 0;
+	bool fits;
 	int bad = 0;
 
 	for (uint64_t g = 0; g < n; g++) {
-		uint8_t raw[1024];
+		uint8_t raw[FSCK_DESC_MAX];
 		struct xw_group_desc gd;
 
-		if (img->desc_size > sizeof(raw) || read_desc(dev, img, g, raw)) {
+		if (!fsck_desc_read_raw(img, g, raw)) {
 			bad_places++;
 			continue;
 		}
@@ -413,8 +361,9 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 			bad += g ? 0 : 6;
 			continue;
 		}
-		bad_places += !places_fit(img, &gd, g);
-		in_head += places_fit(img, &gd, g) && head_overlaps(dev, img, &gd, g);
+		fits = fsck_group_has_places(img, g, &gd);
+		bad_places += !fits;
+		in_head += fits && head_overlaps(dev, img, &gd, g);
 		bad_sums += sums && xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)g);
 		overlaps +=
 			g && gd.inode_table > last && gd.inode_table - last < img->itable_blocks;
@@ -455,41 +404,31 @@ static bool has_root_table(struct xw_dev *dev, const struct xw_image *img)
 
 bool fsck_root_is_elsewhere(struct xw_dev *dev, const struct xw_super *sb)
 {
-	struct xw_diag *const diag = dev->diag;
+	auto_quiet quiet = fsck_quiet(&dev->diag); /* an unreadable block has no table */
 	struct xw_group_desc gd;
 	struct xw_image img;
-	uint8_t raw[1024];
-	bool is = false;
 
 	if (!fsck_super_usable(sb))
 		return false;
-	on_device(&img, dev, sb);
-	dev->diag = NULL; /* an unreadable block has no table */
-	if (img.inode_size >= XW_INODE_BODY && img.inode_size < img.block_size &&
-	    img.desc_size <= sizeof(raw) && !read_desc(dev, &img, 0, raw)) {
-		xw_group_decode(raw, img.desc_size, &gd);
-		is = !fsck_is_root_table(dev, &img, gd.inode_table) && has_root_table(dev, &img);
-	}
-	dev->diag = diag;
-	return is;
+	fsck_image_on(&img, dev, sb);
+	return img.inode_size >= XW_INODE_BODY && img.inode_size < img.block_size &&
+	       fsck_desc_read(&img, 0, &gd) && !fsck_is_root_table(dev, &img, gd.inode_table) &&
+	       has_root_table(dev, &img);
 }
 
 int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb)
 {
-	struct xw_diag *const diag = dev->diag;
+	auto_quiet quiet = fsck_quiet(&dev->diag); /* an unreadable block only counts against sb */
 	const struct fsck_unknown unknown = fsck_unknown_features(sb);
 	struct xw_image img;
 	int bad = 0;
 
 	if (!fsck_super_usable(sb))
 		return UNUSABLE * (int)faults(sb);
-	on_device(&img, dev, sb);
+	fsck_image_on(&img, dev, sb);
 	if (unknown.compat || unknown.incompat || unknown.ro)
 		bad += UNKNOWN_FEATURE;
-	dev->diag = NULL; /* an unreadable block is only evidence against it */
-	bad += judge_counts(sb, dev->size) + judge_groups(dev, &img);
-	dev->diag = diag;
-	return bad;
+	return bad + judge_counts(sb, dev->size) + judge_groups(dev, &img);
 }
 
 bool fsck_group_has(const struct xw_image *img, uint64_t group, xw_blk blk, uint64_t len)

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/bytes.h"
 #include "base/endian.h"
 #include "open/journal.h"
 
 bool fsck_journal_has_uuid(const struct xw_super *sb)
 {
-	static const uint8_t none[16];
-
-	return memcmp(sb->journal_uuid, none, sizeof(none)) != 0;
+	return !xw_all_zero(sb->journal_uuid, sizeof(sb->journal_uuid));
 }
 
 /* A journal device has a UUID; a device number alone is ignored, as in e2fsck(8). */
@@ -29,6 +29,11 @@ struct runs {
 	XW_VEC(struct xw_map_run) v;
 	uint64_t mapped; /* logical blocks from 0 on */
 };
+
+static void runs_free(struct runs *r)
+{
+	xw_vec_free(&r->v);
+}
 
 static int by_place(const void *a, const void *b)
 {
@@ -51,39 +56,33 @@ static bool overlap(struct runs *r)
 /* Read the runs of a map; false: it has a hole or an unwritten block, or is damaged. */
 static bool read_runs(struct fsck *f, struct fsck_journal *j, struct runs *r)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
-	bool whole = true;
-	int more = 0;
+	int more;
 
-	if (!xw_map_begin(f->img, j->ino, &j->in, 0, &it)) {
-		while (whole && (more = xw_map_next(&it, &run)) > 0) {
-			whole = run.lblk == r->mapped && !run.unwritten && !xw_vec_push(&r->v, run);
-			j->first = r->mapped ? j->first : run.pblk;
-			r->mapped += run.len;
-		}
+	if (xw_map_begin(f->img, j->ino, &j->in, 0, &it))
+		return true; /* no blocks: too short for a journal */
+	while ((more = xw_map_next(&it, &run)) > 0) {
+		if (run.lblk != r->mapped || run.unwritten || xw_vec_push(&r->v, run))
+			return false;
+		j->first = r->mapped ? j->first : run.pblk;
+		r->mapped += run.len;
 	}
-	xw_map_end(&it);
-	return whole && more >= 0;
+	return !more;
 }
 
 /* Is it a regular file whose blocks are all mapped once and written, and none beyond its size? */
 bool fsck_journal_is_whole(struct fsck *f, struct fsck_journal *j)
 {
 	const uint32_t bs = f->img->block_size;
-	struct xw_diag *const diag = f->img->diag;
-	struct runs runs = {0};
-	bool whole;
+	auto_quiet quiet = fsck_quiet(&f->img->diag);
+	auto_end(runs_free) struct runs runs = {0};
 
 	j->blocks = j->in.size / bs;
 	if ((j->in.mode & XW_S_IFMT) != XW_S_IFREG || !j->in.links || j->in.size % bs ||
 	    j->blocks < XW_JBD2_MIN_BLOCKS || j->blocks > f->img->sb.blocks_count)
 		return false;
-	f->img->diag = NULL;
-	whole = read_runs(f, j, &runs) && runs.mapped == j->blocks && !overlap(&runs);
-	f->img->diag = diag;
-	xw_vec_free(&runs.v);
-	return whole;
+	return read_runs(f, j, &runs) && runs.mapped == j->blocks && !overlap(&runs);
 }
 
 int fsck_journal_load(struct fsck *f, xw_ino ino, struct fsck_journal *j)

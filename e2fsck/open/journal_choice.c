@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "dev/overlay.h"
 #include "open/open.h"
 #include "read/dirs.h"
@@ -38,11 +39,19 @@ struct count {
 	XW_VEC(xw_ino) dirs; /* to be read */
 };
 
+static void count_free(struct count *c)
+{
+	xw_vec_free(&c->dirs);
+	xw_blockset_free(c->seen);
+	xw_blockset_free(c->blocks);
+	xw_image_close(c->img);
+}
+
 /* ---- tally ---- */
 
 static int claim_blocks(struct count *c, xw_ino ino, const struct xw_inode *in)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
 	uint64_t had;
 	int rc = 0, more = xw_map_begin(c->img, ino, in, 0, &it);
@@ -53,7 +62,6 @@ static int claim_blocks(struct count *c, xw_ino ino, const struct xw_inode *in)
 		more = 0;
 	}
 	c->t->bad += more < 0;
-	xw_map_end(&it);
 	return rc;
 }
 
@@ -80,16 +88,10 @@ static int count_name(struct count *c, const struct xw_dirent *e)
 	return rc ? rc : claim_blocks(c, e->ino, &in);
 }
 
-static bool is_dot(const struct xw_dirent *e)
-{
-	return (e->name_len == 1 && e->name[0] == '.') ||
-	       (e->name_len == 2 && e->name[0] == '.' && e->name[1] == '.');
-}
-
 static int count_dir(struct count *c, xw_ino ino)
 {
 	auto_free uint8_t *raw = malloc(c->img->inode_size);
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
 	struct xw_dirent e;
 	struct xw_inode in;
 	uint64_t blocks;
@@ -109,25 +111,32 @@ static int count_dir(struct count *c, xw_ino ino)
 	while (!more && !rc && (more = xw_dir_next(&it, &e, NULL))) {
 		if (more < 0)
 			c->t->bad++;
-		else if (!is_dot(&e))
+		else if (!xw_name_is_dots(e.name, e.name_len))
 			rc = count_name(c, &e);
 		more = more == XW_ERR_NOMEM || more == XW_ERR_IO;
 	}
-	xw_dir_end(&it);
 	return rc;
 }
 
-/* Bitmaps that contradict their descriptors, and blocks in use that are free in them. */
+static void sysmap_free(struct xw_sysmap **map)
+{
+	xw_sysmap_free(*map);
+}
+
+/* Count bitmaps that contradict their descriptors, and blocks of files that are free in them. */
 static int count_bitmaps(struct count *c)
 {
 	const struct xw_image *img = c->img;
 	const uint32_t n = xw_image_group_bits(img);
 	auto_free uint8_t *bits = malloc(n / 8), *used = malloc(n / 8 + 1);
-	struct xw_sysmap *map = NULL;
-	int rc = bits && used ? xw_sysmap_new(c->img, &map) : XW_ERR_NOMEM;
+	auto_end(sysmap_free) struct xw_sysmap *map = NULL;
+	int rc;
 
+	if (!bits || !used)
+		return XW_ERR_NOMEM;
+	rc = xw_sysmap_new(c->img, &map);
 	if (rc || xw_image_cluster_bits(img))
-		goto out;
+		return rc == XW_ERR_NOMEM ? rc : 0;
 	for (uint64_t g = 0; g < xw_image_groups_here(img); g++) {
 		const uint64_t at = img->sb.first_data_block + g * n;
 		const uint64_t len =
@@ -135,23 +144,20 @@ static int count_bitmaps(struct count *c)
 
 		rc = xw_image_block_bitmap(c->img, map, g, bits);
 		if (rc == XW_ERR_NOMEM)
-			goto out;
+			return rc;
 		c->t->bad += rc != 0;
 		xw_blockset_bits(c->blocks, at, len, used);
 		for (uint64_t i = 0; i < len / 8; i++)
 			c->t->bad += (unsigned)__builtin_popcount(used[i] & ~bits[i] & 0xFF);
 	}
-out:
-	xw_sysmap_free(map);
-	return rc == XW_ERR_NOMEM ? rc : 0;
+	return 0;
 }
 
 /* Tally the filesystem on dev. An image that cannot be opened has a tally of zeros. */
 static int count_all(struct xw_dev *dev, struct tally *t)
 {
 	struct xw_diag quiet = {0};
-	struct count c = {.t = t};
-	uint64_t had;
+	auto_end(count_free) struct count c = {.t = t};
 	int rc;
 
 	*t = (struct tally){0};
@@ -159,22 +165,16 @@ static int count_all(struct xw_dev *dev, struct tally *t)
 	if (rc)
 		return rc == XW_ERR_NOMEM ? rc : 0;
 	c.budget = xw_image_blocks_here(c.img);
-	rc = xw_blockset_new((uint64_t)c.img->sb.inodes_count + 1, &c.seen);
-	if (!rc)
-		rc = xw_blockset_new(c.img->sb.blocks_count, &c.blocks);
-	if (!rc)
-		rc = xw_blockset_add(c.seen, XW_INO_ROOT, 1, &had);
-	if (!rc)
-		rc = xw_vec_push(&c.dirs, XW_INO_ROOT);
-	for (size_t i = 0; i < c.dirs.n && !rc; i++)
+	if (xw_blockset_new(c.img->sb.blocks_count, &c.blocks) ||
+	    fsck_set_add(&c.seen, (uint64_t)c.img->sb.inodes_count + 1, XW_INO_ROOT, 1, NULL) ||
+	    xw_vec_push(&c.dirs, XW_INO_ROOT))
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; i < c.dirs.n; i++) {
 		rc = count_dir(&c, c.dirs.v[i]);
-	if (!rc)
-		rc = count_bitmaps(&c);
-	xw_vec_free(&c.dirs);
-	xw_blockset_free(c.seen);
-	xw_blockset_free(c.blocks);
-	xw_image_close(c.img);
-	return rc;
+		if (rc)
+			return rc;
+	}
+	return count_bitmaps(&c);
 }
 
 /* ---- versions and times ---- */
@@ -182,13 +182,6 @@ static int count_all(struct xw_dev *dev, struct tally *t)
 struct tables {
 	XW_VEC(xw_blk) v; /* first blocks of inode tables, ascending */
 };
-
-static int by_number(const void *a, const void *b)
-{
-	const xw_blk x = *(const xw_blk *)a, y = *(const xw_blk *)b;
-
-	return (x > y) - (x < y);
-}
 
 static int find_tables(struct xw_image *img, struct tables *all)
 {
@@ -199,23 +192,15 @@ static int find_tables(struct xw_image *img, struct tables *all)
 		if (!xw_image_group(img, g, &gd) || gd.inode_table)
 			rc = xw_vec_push(&all->v, gd.inode_table);
 	if (all->v.n)
-		qsort(all->v.v, all->v.n, sizeof(*all->v.v), by_number);
+		qsort(all->v.v, all->v.n, sizeof(*all->v.v), xw_by_u64);
 	return rc;
 }
 
 static bool in_table(const struct tables *all, const struct xw_image *img, xw_blk blk)
 {
-	size_t lo = 0, hi = all->v.n;
+	const size_t after = XW_LOWER_BOUND(i, all->v.n, all->v.v[i] > blk);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (all->v.v[mid] <= blk)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && blk - all->v.v[lo - 1] < img->itable_blocks;
+	return after && blk - all->v.v[after - 1] < img->itable_blocks;
 }
 
 struct age {
@@ -279,24 +264,23 @@ static int is_overtaken(struct chooser *c, const struct outcome *o, size_t i, bo
 static int compare_blocks(struct chooser *c, struct outcome *o)
 {
 	const struct xw_image *img = c->f->img;
-	bool later;
-	int rc = 0;
 
-	for (size_t i = 0; i < o->plan.blocks.n && !rc; i++) {
+	for (size_t i = 0; i < o->plan.blocks.n; i++) {
 		const xw_blk blk = o->plan.blocks.v[i].blk;
+		int rc = fsck_read(c->f, blk, 1, c->home);
+		bool later;
 
-		rc = fsck_read(c->f, blk, 1, c->home);
 		if (!rc)
 			rc = xw_replay_read(c->log, &o->plan, i, c->copy);
 		if (!rc)
 			rc = is_overtaken(c, o, i, &later);
 		if (rc)
-			break;
+			return rc;
 		o->overtaken |= later;
 		if (in_table(&c->tables, img, blk))
 			compare_records(img, c->home, c->copy, &o->age);
 	}
-	return rc;
+	return 0;
 }
 
 /* ---- choice ---- */
@@ -393,17 +377,19 @@ static void decide(struct chooser *c, const struct tally *alone, unsigned *flags
 
 static int choose(struct chooser *c, unsigned *flags)
 {
+	const unsigned all = XW_REPLAY_SALVAGE | XW_REPLAY_BEYOND;
 	struct tally alone;
-	int rc = make_plan(c, &c->beyond, XW_REPLAY_SALVAGE | XW_REPLAY_BEYOND);
+	int rc = make_plan(c, &c->beyond, all);
 
 	if (!rc)
 		rc = make_plan(c, &c->before, XW_REPLAY_SALVAGE);
 	if (!rc)
-		rc = make_plan(c, &c->rest, XW_REPLAY_SALVAGE | XW_REPLAY_BEYOND | XW_REPLAY_REST);
+		rc = make_plan(c, &c->rest, all | XW_REPLAY_REST);
 	if (!rc)
 		rc = find_tables(c->f->img, &c->tables);
-	if (!rc)
-		rc = count_all(c->f->dev, &alone);
+	if (rc)
+		return rc;
+	rc = count_all(c->f->dev, &alone);
 	if (!rc)
 		rc = try_outcome(c, &c->before);
 	if (!rc && c->before.plan.headers)
@@ -415,32 +401,39 @@ static int choose(struct chooser *c, unsigned *flags)
 	return rc;
 }
 
+static void chooser_free(struct chooser *c)
+{
+	free(c->home);
+	free(c->copy);
+	free(c->other);
+	xw_vec_free(&c->tables.v);
+	xw_replay_free(&c->before.plan);
+	xw_replay_free(&c->beyond.plan);
+	xw_replay_free(&c->rest.plan);
+}
+
+/* The log is damaged: try the outcomes. */
+static int try_outcomes(struct fsck *f, struct xw_log *log, unsigned *flags)
+{
+	auto_end(chooser_free) struct chooser c = {.f = f, .log = log};
+
+	c.home = malloc(log->block_size);
+	c.copy = malloc(log->block_size);
+	c.other = malloc(log->block_size);
+	return c.home && c.copy && c.other ? choose(&c, flags) : XW_ERR_NOMEM;
+}
+
 int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags)
 {
-	const uint32_t bs = log->block_size;
-	struct xw_diag *const diag = log->diag;
-	struct chooser c = {.f = f, .log = log};
+	auto_quiet quiet = fsck_quiet(&log->diag);
 	struct xw_replay plan;
 	int rc;
 
 	*flags = XW_REPLAY_SALVAGE;
-	log->diag = NULL;
 	rc = xw_replay_plan(log, 0, f->img->sb.blocks_count, &plan);
 	xw_replay_free(&plan);
-	if (rc == XW_ERR_CHECKSUM || rc == XW_ERR_CORRUPT) {
-		c.home = malloc(bs);
-		c.copy = malloc(bs);
-		c.other = malloc(bs);
-		rc = c.home && c.copy && c.other ? choose(&c, flags) : XW_ERR_NOMEM;
-		free(c.home);
-		free(c.copy);
-		free(c.other);
-		xw_vec_free(&c.tables.v);
-		xw_replay_free(&c.before.plan);
-		xw_replay_free(&c.beyond.plan);
-		xw_replay_free(&c.rest.plan);
-	}
-	log->diag = diag;
+	if (rc == XW_ERR_CHECKSUM || rc == XW_ERR_CORRUPT)
+		rc = try_outcomes(f, log, flags);
 	xw_diag_clear(&f->diag);
 	return rc == XW_ERR_NOMEM || rc == XW_ERR_IO ? rc : 0;
 }

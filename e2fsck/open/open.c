@@ -121,17 +121,16 @@ int fsck_open(struct fsck *f)
 		rc = drop_pending(f);
 		rc = rc ? rc : fsck_reopen(f);
 	}
-	if (!rc) {
-		fsck_name_read(f); /* the superblock is that of a backup if the primary was lost */
-		rc = f->leave && f->opts.mode != FSCK_NO ? 0 : fsck_replay(f);
-	}
-	if (!rc) {
-		f->was_dirty = !(f->img->sb.state & XW_STATE_VALID);
-		f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
-		take_features(f, f->features);
-		rc = fsck_opened(f);
-	}
-	return rc;
+	if (rc)
+		return rc;
+	fsck_name_read(f); /* the superblock is that of a backup if the primary was lost */
+	rc = f->leave && f->opts.mode != FSCK_NO ? 0 : fsck_replay(f);
+	if (rc)
+		return rc;
+	f->was_dirty = !(f->img->sb.state & XW_STATE_VALID);
+	f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
+	take_features(f, f->features);
+	return fsck_opened(f);
 }
 
 int fsck_settle_clean(struct fsck *f, bool *clean)
@@ -171,28 +170,35 @@ static int finish_super(struct fsck *f, bool sound)
 	return fsck_super_write(f);
 }
 
+/* The last writes before the commit: superblock and backups. */
+static int finish(struct fsck *f)
+{
+	const int rc = f->full ? finish_super(f, !f->findings.left && !f->stop) : 0;
+	uint32_t features[3];
+
+	if (rc || f->leave) /* with a wrong geometry the backups would be at other locations */
+		return rc;
+	take_features(f, features);
+	if (f->renew_backups || (f->stale_backups && f->full) ||
+	    memcmp(features, f->features, sizeof(features)) != 0)
+		return fsck_renew_backups(f);
+	return 0;
+}
+
 int fsck_close(struct fsck *f, bool commit)
 {
 	const bool write = commit && f->opts.mode != FSCK_NO;
 	struct xw_commit_info info = {0};
-	uint32_t features[3];
 	int rc = 0;
 
-	if (f->img)
+	if (f->img) {
 		fsck_update_drop(f);
-	if (write && f->img && f->full)
-		rc = finish_super(f, !f->findings.left && !f->stop);
-	if (!rc && write && f->img) {
-		take_features(f, features);
-		if (!f->leave && /* with a wrong geometry they would be at other locations */
-		    (f->renew_backups || (f->stale_backups && f->full) ||
-		     memcmp(features, f->features, sizeof(features)) != 0))
-			rc = fsck_renew_backups(f);
-	}
-	if (f->img && write && f->full)
-		fsck_unused_take(f);
-	if (f->img)
+		if (write)
+			rc = finish(f);
+		if (write && f->full)
+			fsck_unused_take(f);
 		fsck_facts_free(f);
+	}
 	xw_vec_free(&f->cut);
 	xw_vec_free(&f->rehashed);
 	xw_blockset_free(f->trees_wanted);
@@ -204,10 +210,10 @@ int fsck_close(struct fsck *f, bool commit)
 	if (!rc && write && f->edit) {
 		fsck_unused_offer(f);
 		rc = xw_edit_commit(f->edit, &info);
+		if (!rc)
+			fsck_unused_discard(f);
 	}
 	f->undecided = info.undecided;
-	if (!rc && write && f->edit)
-		fsck_unused_discard(f);
 	fsck_unused_free(f);
 	xw_edit_end(f->edit);
 	f->edit = NULL;

@@ -18,8 +18,16 @@ bool fsck_is_clean(struct fsck *f);
  */
 int fsck_settle_clean(struct fsck *f, bool *clean);
 
-/* image.c: reopen f->img on the current contents of the overlay. */
+/* ---- image.c ---- */
+
+/* Reopen f->img on the current contents of the overlay. */
 int fsck_reopen(struct fsck *f);
+/* Set up *img for reads by sb's geometry, without opening it; sb must be usable. */
+void fsck_image_on(struct xw_image *img, struct xw_dev *dev, const struct xw_super *sb);
+enum { FSCK_DESC_MAX = 1024 };
+/* Read the primary descriptor of a group, decoded or as stored. False: it cannot be read. */
+bool fsck_desc_read(const struct xw_image *img, uint64_t group, struct xw_group_desc *gd);
+bool fsck_desc_read_raw(const struct xw_image *img, uint64_t group, uint8_t raw[FSCK_DESC_MAX]);
 
 /* ---- mmp.c ---- */
 

@@ -59,8 +59,9 @@ static int finish_orphans(void *arg, struct xw_dev *dev)
 	uint32_t errors = 0;
 	int rc = set_state(dev, &state, &errors);
 
-	if (!rc)
-		rc = xw_update_begin(dev, &opts, &quiet, &u);
+	if (rc)
+		return rc;
+	rc = xw_update_begin(dev, &opts, &quiet, &u);
 	if (!rc)
 		rc = xw_update_flush(u);
 	f->orphans = rc ? 0 : u->stats.orphans;

@@ -10,6 +10,7 @@
  */
 #include "config.h"
 
+#include "base/auto.h"
 #include "open/open.h"
 
 /* The next free range, in bytes; false: there is none. */
@@ -47,6 +48,13 @@ static int add_all(struct xw_blockset *to, const struct xw_blockset *from)
 	return rc;
 }
 
+static void measure(struct fsck_unused *u, const struct fsck *f)
+{
+	u->first = f->img->sb.first_data_block;
+	u->limit = fsck_clusters(f);
+	u->cluster_bits = xw_image_cluster_bits(f->img);
+}
+
 static void forget(struct fsck_unused *u)
 {
 	xw_blockset_free(u->claims);
@@ -71,11 +79,8 @@ void fsck_unused_note(struct fsck *f)
 	if (!f->owners.claims || f->opts.mode == FSCK_NO || u->spoiled)
 		return;
 	if (!u->ever) {
-		u->first = f->img->sb.first_data_block;
-		u->limit = fsck_clusters(f);
-		u->cluster_bits = xw_image_cluster_bits(f->img);
-		u->ever = f->owners.claims;
-		f->owners.claims = NULL;
+		measure(u, f);
+		u->ever = steal(f->owners.claims);
 		return;
 	}
 	if (!is_same(u, f) || add_all(u->ever, f->owners.claims)) {
@@ -93,14 +98,11 @@ void fsck_unused_take(struct fsck *f)
 		forget(u);
 		return;
 	}
-	u->first = f->img->sb.first_data_block;
-	u->limit = fsck_clusters(f);
-	u->cluster_bits = xw_image_cluster_bits(f->img);
+	measure(u, f);
 	u->bytes = f->img->block_size;
 	u->end = f->img->sb.blocks_count * u->bytes;
 	u->complete = !f->findings.left;
-	u->claims = f->owners.claims;
-	f->owners.claims = NULL;
+	u->claims = steal(f->owners.claims);
 }
 
 static uint64_t is_free(void *arg, uint64_t blk, uint64_t n, bool *free_now)
