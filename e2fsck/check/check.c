@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A check from opening to closing, and what the exit status says of it. */
+/* Runs a check from opening to closing, and computes the exit status. */
 #include "config.h"
 
 #include "session/recover.h"
@@ -8,9 +8,16 @@
 #include "phases/phases.h"
 #include "check/check.h"
 
+static void warn_skipped(struct fsck *f, const char *option)
+{
+	xw_log(&f->diag, XW_LOG_WARN,
+	       "%s: has the feature read-only: %s is skipped; xw-tune -O ^read-only clears it",
+	       xw_fsck_name(f), option);
+}
+
 /*
- * With the feature read-only a filesystem is repaired, but nothing else: options that rewrite what
- * is no damage are skipped.
+ * A filesystem with the feature read-only is repaired, but options that would rewrite undamaged
+ * data are skipped.
  */
 static void skip_rewriting(struct fsck *f)
 {
@@ -31,18 +38,12 @@ static void skip_rewriting(struct fsck *f)
 	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
 		if (!*rows[i].flag)
 			continue;
-		xw_log(&f->diag, XW_LOG_WARN,
-		       "%s: has the feature read-only: %s is skipped; xw-tune -O ^read-only "
-		       "clears it",
-		       xw_fsck_name(f), rows[i].option);
+		warn_skipped(f, rows[i].option);
 		*rows[i].flag = false;
 	}
 	if (o->itree == FSCK_ITREE_KEEP)
 		return;
-	xw_log(&f->diag, XW_LOG_WARN,
-	       "%s: has the feature read-only: -E itree is skipped; xw-tune -O ^read-only "
-	       "clears it",
-	       xw_fsck_name(f));
+	warn_skipped(f, "-E itree");
 	o->itree = FSCK_ITREE_KEEP;
 }
 
@@ -55,7 +56,7 @@ static int need_terminal(struct fsck *f)
 	return xw_fail(&f->diag, XW_ERR_USAGE, "need terminal for interactive repairs");
 }
 
-/* Can a pending change be completed? Looks in memory. */
+/* Can a pending change be completed? Tries it in memory. */
 static bool can_complete(const struct fsck *f)
 {
 	const struct fsck_opts *o = &f->opts;
@@ -68,6 +69,21 @@ static bool can_complete(const struct fsck *f)
 		return false;
 	xw_dev_close(dev);
 	return info.redo_applied;
+}
+
+static int full_check(struct fsck *f)
+{
+	int rc;
+
+	if (f->opts.no_terminal)
+		return need_terminal(f);
+	if (!f->opts.force)
+		fsck_forced(f);
+	rc = fsck_find_bad(f);
+	if (!rc && !f->stop)
+		rc = fsck_run(f);
+	fsck_pass_end(f);
+	return rc ? rc : fsck_last_look(f);
 }
 
 /* Everything between opening and closing. */
@@ -84,19 +100,10 @@ static int check(struct fsck *f, struct fsck_outcome *o)
 		rc = fsck_settle_clean(f, &o->skipped);
 	if (o->skipped) {
 		f->findings.modified = f->changed;
-		f->full = false; /* no check, so its time is not set */
-	} else if (!rc && f->opts.no_terminal) {
-		rc = need_terminal(f);
+		f->full = false; /* the time of the last check is not set */
 	} else if (!rc) {
-		if (!f->opts.force)
-			fsck_forced(f);
-		rc = fsck_find_bad(f);
-		if (!rc && !f->stop)
-			rc = fsck_run(f);
-		fsck_pass_end(f);
+		rc = full_check(f);
 	}
-	if (!rc && !o->skipped)
-		rc = fsck_last_look(f);
 	fsck_summary_take(f, &o->summary);
 	return rc;
 }
@@ -106,7 +113,7 @@ static int exit_status(const struct fsck *f, const struct fsck_outcome *o)
 	const struct fsck_findings *all = &f->findings;
 	const bool any = all->found || all->followed;
 	const int rc = all->canceled ? 0 : o->rc;
-	/* as e2fsck when asked "Abort?", or when a feature is unknown */
+	/* as in e2fsck after "Abort?", or for an unknown feature */
 	const bool aborted = rc == XW_ERR_TRUNCATED || rc == XW_ERR_UNSUPPORTED;
 	int status = 0;
 
@@ -116,7 +123,7 @@ static int exit_status(const struct fsck *f, const struct fsck_outcome *o)
 		status |= FSCK_EXIT_ERROR;
 	if (all->reboot)
 		status |= FSCK_EXIT_REBOOT;
-	if (f->checked_elsewhere) /* as e2fsck; of a mount it says only that it failed */
+	if (f->checked_elsewhere) /* as in e2fsck, which does not do so for a mounted device */
 		status |= FSCK_EXIT_LEFT;
 	if (!aborted && (all->left || all->ended || (any && !o->committed && !o->skipped)))
 		status |= FSCK_EXIT_LEFT;
@@ -124,16 +131,16 @@ static int exit_status(const struct fsck *f, const struct fsck_outcome *o)
 		status |= FSCK_EXIT_FIXED;
 	if (o->committed && o->recounted && !o->skipped)
 		status |= FSCK_EXIT_FIXED;
-	if (o->root_completed) /* as after the repair that was interrupted */
+	if (o->root_completed) /* the interrupted repair would have had the same status */
 		status |= FSCK_EXIT_FIXED;
-	/* It is marked clean now: scripts that e2fsck has taught take that for a repair. */
+	/* As in e2fsck, marking a filesystem clean counts as a repair. */
 	if (o->committed && f->was_dirty && !o->skipped)
 		status |= FSCK_EXIT_FIXED;
-	/* as e2fsck, whatever is repaired beside what is left */
+	/* as in e2fsck: LEFT excludes FIXED */
 	return status & FSCK_EXIT_LEFT ? status & ~FSCK_EXIT_FIXED : status;
 }
 
-/* An interrupted change that was there when the image was opened. */
+/* Record an interrupted change that opening has found. */
 static void note_recovered(const struct fsck *f, struct fsck_outcome *o, bool root)
 {
 	const struct xw_recover_info *info = f->edit ? xw_edit_recovered(f->edit) : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A check from its options to its exit status, without a word on standard output: what xw-fsck and
- * the public handle stand on.
+ * A check from its options to its exit status, without any output; used by xw-fsck and by the
+ * public handle.
  */
 #ifndef XW_FSCK_CHECK_H
 #define XW_FSCK_CHECK_H
@@ -12,24 +12,30 @@
 /* ---- opts.c, extended.c: options by their names on the command line of xw-fsck(8) ---- */
 
 /*
- * "-n" NULL, "-b" "32768", "-E" "offset=1048576,discard", ... and "--redo-dir" DIR, "now" SECONDS.
- * Strings are borrowed until the end of the check. 0, or the exit status that e2fsck has for it,
- * with a message in diag; XW_ERR_NOTFOUND, without one: there is no such option, or it is one for
- * the tool alone. A warning is logged for a value that is ignored.
+ * Set an option: ("-n", NULL), ("-b", "32768"), ("-E", "offset=1048576,discard"), also ("--redo-
+ * dir", DIR) and ("now", SECONDS). Strings are borrowed until the end of the check. Returns 0, or
+ * the exit status of e2fsck for an invalid option, with a message in diag. XW_ERR_NOTFOUND, without
+ * a message: there is no such option, or it concerns the tool only. A value that is ignored causes
+ * a warning.
  */
 int xw_fsck_set(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag);
-/* The words of -E, for a hint. */
+/* The words of -E, for a hint after an unknown one. */
 const char *xw_fsck_extended_words(void);
-/* When all are set: those that contradict each other, and what follows from others. The same. */
+/*
+ * Called when all options are set: refuses contradictory options, and sets implied ones. Returns as
+ * xw_fsck_set().
+ */
 int xw_fsck_settle(struct fsck_opts *o, struct xw_diag *diag);
-/* Is the undo file another file than the image? The same. */
+/* Refuse an undo file that is the image. Returns as xw_fsck_set(). */
 int xw_fsck_check_undo(const struct fsck_opts *o, struct xw_diag *diag);
-/* One list of -E; of xw_fsck_set(). */
+/* A value of -E, for xw_fsck_set(). */
 int fsck_opts_extended(struct fsck_opts *o, const char *list, struct xw_diag *diag);
+/* Put a message about an invalid option in diag; the value is the exit status. */
+#define FSCK_REFUSE(status, diag, ...) ((void)xw_fail((diag), XW_ERR_USAGE, __VA_ARGS__), (status))
 
 /* ---- summary.c ---- */
 
-/* Data about an image for the final report, when the image is closed already. */
+/* Data for the final report, which is printed when the image is closed already. */
 struct fsck_summary {
 	uint64_t inodes, inodes_count, blocks, blocks_count;
 	uint32_t block_size;
@@ -43,36 +49,38 @@ void fsck_summary_take(struct fsck *f, struct fsck_summary *s);
 
 struct fsck_outcome {
 	struct fsck_summary summary;
-	int rc; /* why the check could not be completed; 0: it was, or was canceled or ended */
+	int rc; /* failure that kept the check from completing; 0: completed, canceled, or ended by -p */
 	int status; /* FSCK_EXIT_* */
-	bool skipped; /* nothing was checked: clean, or only the journal was to be replayed */
+	bool skipped; /* nothing was checked: the filesystem is clean, or -E journal_only */
 	bool committed;
-	bool pending; /* -n: an interrupted change was looked at as if it were complete */
-	bool completed; /* opening completed it */
+	bool pending; /* -n: an interrupted change was completed in memory only */
+	bool completed; /* opening completed an interrupted change */
 	/* opening completed an interrupted change of the root filesystem, which is mounted */
 	bool root_completed;
 	bool recounted; /* a replay had to correct the free counts of the superblock */
 };
 
 /*
- * Check the image of f->opts, as its mode says. The caller has set opts, diag's log, watch, to and
- * to_arg; nothing else is set. Ends with xw_fsck_end().
+ * Check the image of f->opts. The caller has set opts, diag.log, watch, to and to_arg, has zeroed
+ * everything else, and calls xw_fsck_end() afterwards.
  */
 void xw_fsck_check(struct fsck *f, struct fsck_outcome *o);
-/* The reason for o->rc, or NULL: for a message. */
+/* The message about o->rc; NULL if that is 0. */
 const char *xw_fsck_why(const struct fsck *f, const struct fsck_outcome *o);
 void xw_fsck_end(struct fsck *f);
 
-/* rounds.c: all rounds. 0, or the failure that prevented the check from completing. */
+/* rounds.c: run all rounds. Returns 0, or the failure that prevented the check from completing. */
 int fsck_run(struct fsck *f);
 
-/* mounted.c: may it be checked? *root: it is the root filesystem, which is in use. XW_ERR_BUSY. */
+/* mounted.c: may the image be checked? *root: it is the mounted root filesystem. XW_ERR_BUSY. */
 int fsck_check_mounted(struct fsck *f, bool *root);
 void fsck_drop_caches(const struct fsck *f);
 
 /* ---- json.c: the result as an object ---- */
 
-/* What of the findings holds for the image as it is now: repairs that were not written do not. */
+/*
+ * Findings with regard to the final state of the image: repairs that were not written do not count.
+ */
 struct fsck_tally {
 	bool clean, modified;
 	uint64_t found, repaired, left, later, notes, rounds;

@@ -12,13 +12,18 @@
 
 typedef int extended_setter(struct fsck_opts *o, const char *value, struct xw_diag *diag);
 
+static int refuse_value(struct xw_diag *diag, const char *word, const char *value,
+			const char *wanted)
+{
+	return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "-E %s=%s: must be %s", word, value ? value : "",
+			   wanted);
+}
+
 static int set_offset(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
 	if (value && !xw_parse_u64(value, &o->offset))
 		return 0;
-	(void)xw_fail(diag, XW_ERR_USAGE, "-E offset=%s: must be a number of bytes",
-		      value ? value : "");
-	return FSCK_EXIT_USAGE;
+	return refuse_value(diag, "offset", value, "a number of bytes");
 }
 
 static int set_itree(struct fsck_opts *o, const char *value, struct xw_diag *diag)
@@ -27,11 +32,8 @@ static int set_itree(struct fsck_opts *o, const char *value, struct xw_diag *dia
 		o->itree = FSCK_ITREE_BUILD;
 	else if (value && !strcmp(value, "drop"))
 		o->itree = FSCK_ITREE_DROP;
-	else {
-		(void)xw_fail(diag, XW_ERR_USAGE, "-E itree=%s: must be build or drop",
-			      value ? value : "");
-		return FSCK_EXIT_USAGE;
-	}
+	else
+		return refuse_value(diag, "itree", value, "build or drop");
 	return 0;
 }
 
@@ -42,9 +44,7 @@ static int set_readahead(struct fsck_opts *o, const char *value, struct xw_diag 
 	(void)o; /* tables are always read in large runs */
 	if (value && !xw_parse_u64(value, &n))
 		return 0;
-	(void)xw_fail(diag, XW_ERR_USAGE, "-E readahead_kb=%s: must be a number of KiB",
-		      value ? value : "");
-	return FSCK_EXIT_USAGE;
+	return refuse_value(diag, "readahead_kb", value, "a number of KiB");
 }
 
 /* Both versions are read, as the magic number says; version 2 is written. */
@@ -53,63 +53,37 @@ static int set_ea_ver(struct fsck_opts *o, const char *value, struct xw_diag *di
 	(void)o;
 	if (value && (!strcmp(value, "1") || !strcmp(value, "2")))
 		return 0;
-	(void)xw_fail(diag, XW_ERR_USAGE, "-E ea_ver=%s: must be 1 or 2", value ? value : "");
-	return FSCK_EXIT_USAGE;
+	return refuse_value(diag, "ea_ver", value, "1 or 2");
 }
 
-/* Options for behavior that is the default. */
-static int set_nothing(struct fsck_opts *o, const char *value, struct xw_diag *diag)
-{
-	(void)o;
-	(void)value;
-	(void)diag;
-	return 0;
-}
-
-static int set_no_optimize(struct fsck_opts *o, const char *value, struct xw_diag *diag)
-{
-	(void)value;
-	(void)diag;
-	o->optimize_extents = false;
-	return 0;
-}
-
-static int set_no_discard(struct fsck_opts *o, const char *value, struct xw_diag *diag)
-{
-	(void)value;
-	(void)diag;
-	o->discard = false;
-	return 0;
-}
-
-#define FLAG(word, member)                                                                         \
-	{                                                                                          \
-		word, offsetof(struct fsck_opts, member), NULL                                     \
-	}
+#define SET(member) FLAG, offsetof(struct fsck_opts, member)
+#define CLEAR(member) NO_FLAG, offsetof(struct fsck_opts, member)
 static const struct extended {
 	const char *word;
-	size_t flag; /* offset in struct fsck_opts, if there is no setter */
+	enum { FLAG, NO_FLAG, DEFAULT, SETTER } kind; /* DEFAULT: behavior that is the default */
+	size_t flag; /* offset in struct fsck_opts */
 	extended_setter *set;
 } words[] = {
-	FLAG("bmap2extent", bmap2extent),
-	FLAG("check_encoding", check_encoding),
-	FLAG("discard", discard),
-	FLAG("fixes_only", fixes_only),
-	FLAG("fragcheck", fragcheck),
-	FLAG("journal_only", journal_only),
-	FLAG("optimize_extents", optimize_extents),
-	FLAG("share_xattrs", share_xattrs),
-	FLAG("unshare_blocks", unshare_blocks),
-	{"ea_ver", 0, set_ea_ver},
-	{"inode_count_fullmap", 0, set_nothing},
-	{"itree", 0, set_itree},
-	{"no_inode_count_fullmap", 0, set_nothing},
-	{"no_optimize_extents", 0, set_no_optimize},
-	{"nodiscard", 0, set_no_discard},
-	{"offset", 0, set_offset},
-	{"readahead_kb", 0, set_readahead},
+	{"bmap2extent", SET(bmap2extent)},
+	{"check_encoding", SET(check_encoding)},
+	{"discard", SET(discard)},
+	{"fixes_only", SET(fixes_only)},
+	{"fragcheck", SET(fragcheck)},
+	{"journal_only", SET(journal_only)},
+	{"optimize_extents", SET(optimize_extents)},
+	{"share_xattrs", SET(share_xattrs)},
+	{"unshare_blocks", SET(unshare_blocks)},
+	{"ea_ver", SETTER, 0, set_ea_ver},
+	{"inode_count_fullmap", DEFAULT},
+	{"itree", SETTER, 0, set_itree},
+	{"no_inode_count_fullmap", DEFAULT},
+	{"no_optimize_extents", CLEAR(optimize_extents)},
+	{"nodiscard", CLEAR(discard)},
+	{"offset", SETTER, 0, set_offset},
+	{"readahead_kb", SETTER, 0, set_readahead},
 };
-#undef FLAG
+#undef SET
+#undef CLEAR
 
 static int set_one(struct fsck_opts *o, char *word, struct xw_diag *diag)
 {
@@ -122,18 +96,16 @@ static int set_one(struct fsck_opts *o, char *word, struct xw_diag *diag)
 
 		if (strcmp(e->word, word) != 0)
 			continue;
-		if (e->set)
+		if (e->kind == SETTER)
 			return e->set(o, value ? value + 1 : NULL, diag);
-		if (value) {
-			(void)xw_fail(diag, XW_ERR_USAGE, "-E %s takes no value", word);
-			return FSCK_EXIT_USAGE;
-		}
-		*(bool *)((char *)o + e->flag) = true;
+		if (e->kind == FLAG && value)
+			return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "-E %s takes no value", word);
+		if (e->kind != DEFAULT)
+			*(bool *)((char *)o + e->flag) = e->kind == FLAG;
 		return 0;
 	}
 	o->refused_word = true;
-	(void)xw_fail(diag, XW_ERR_USAGE, "unknown extended option '%s'", word);
-	return FSCK_EXIT_USAGE;
+	return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "unknown extended option '%s'", word);
 }
 
 const char *xw_fsck_extended_words(void)
@@ -145,7 +117,7 @@ const char *xw_fsck_extended_words(void)
 
 int fsck_opts_extended(struct fsck_opts *o, const char *list, struct xw_diag *diag)
 {
-	char *const copy = strdup(list);
+	auto_free char *copy = strdup(list);
 	char *rest = copy;
 	int status = 0;
 
@@ -158,6 +130,5 @@ int fsck_opts_extended(struct fsck_opts *o, const char *list, struct xw_diag *di
 
 		status = *word ? set_one(o, word, diag) : 0;
 	}
-	free(copy);
 	return status;
 }

@@ -47,7 +47,7 @@ void xw_fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_
 	xw_json_u64(j, "notes", t.notes);
 	xw_json_u64(j, "rounds", t.rounds);
 	xw_json_u64(j, "exit_status", (uint64_t)o->status);
-	if (f->steps.space.requests) /* repairs have taken blocks */
+	if (f->steps.space.requests) /* repairs have allocated blocks */
 		xw_space_stats_json(&f->steps.space, j, "mballoc");
 	xw_json_end(j, '}');
 }

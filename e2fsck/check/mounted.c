@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Before an image is opened: who else uses it, and what of it is cached. */
+/* Before an image is opened: detects other users, and drops cached blocks. */
 #include "config.h"
 
 #include <errno.h>
@@ -14,12 +14,30 @@
 
 #include "check/check.h"
 
+/* Who has an unmounted image open: a loop device, whose name is put in `loop`, or a process. */
+static const char *user_of(const char *image, char *loop, size_t size)
+{
+	auto_fd int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK), alone = -1;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return NULL;
+	if (S_ISREG(st.st_mode)) {
+		if (xw_dev_backs_loop(fd, loop, size))
+			return loop;
+		return flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK ? "another process"
+									    : NULL;
+	}
+	if (S_ISBLK(st.st_mode))
+		alone = open(image, O_RDONLY | O_CLOEXEC | O_EXCL);
+	return S_ISBLK(st.st_mode) && alone < 0 && errno == EBUSY ? "another program" : NULL;
+}
+
 /* -n also checks an image in use, which may be in the middle of a change. */
 static void warn_if_in_use(struct fsck *f, enum xw_mounted how)
 {
-	auto_fd int fd = -1, alone = -1;
-	struct stat st;
 	char loop[64];
+	const char *user;
 
 	if (how == XW_MOUNTED)
 		xw_log(&f->diag, XW_LOG_WARN,
@@ -28,26 +46,11 @@ static void warn_if_in_use(struct fsck *f, enum xw_mounted how)
 		xw_log(&f->diag, XW_LOG_WARN, "%s is mounted read-only", f->opts.image);
 	if (how != XW_NOT_MOUNTED)
 		return;
-	fd = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st))
-		return;
-	if (S_ISREG(st.st_mode) && xw_dev_backs_loop(fd, loop, sizeof(loop))) {
+	user = user_of(f->opts.image, loop, sizeof(loop));
+	if (user)
 		xw_log(&f->diag, XW_LOG_WARN,
 		       "%s is in use by %s; what is found may be a change in progress",
-		       f->opts.image, loop);
-	} else if (S_ISREG(st.st_mode) && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK) {
-		xw_log(&f->diag, XW_LOG_WARN,
-		       "%s is in use by another process; what is found may be a change in "
-		       "progress",
-		       f->opts.image);
-	} else if (S_ISBLK(st.st_mode)) {
-		alone = open(f->opts.image, O_RDONLY | O_CLOEXEC | O_EXCL);
-		if (alone < 0 && errno == EBUSY)
-			xw_log(&f->diag, XW_LOG_WARN,
-			       "%s is in use by another program; what is found may be a "
-			       "change in progress",
-			       f->opts.image);
-	}
+		       f->opts.image, user);
 }
 
 /* -F: make reads come from the disk. Best effort. */
@@ -69,8 +72,8 @@ void fsck_drop_caches(const struct fsck *f)
 }
 
 /*
- * A device that is mounted read-only is repaired if it is the root filesystem, as a boot script has
- * it, or with -f. *root: it is the root filesystem, which is in use when this has ended.
+ * A device that is mounted read-only is repaired if it is the root filesystem, for boot scripts, or
+ * with -f. *root: it is the root filesystem, which stays mounted after the check.
  */
 int fsck_check_mounted(struct fsck *f, bool *root)
 {
@@ -82,7 +85,7 @@ int fsck_check_mounted(struct fsck *f, bool *root)
 		return 0;
 	}
 	f->opts.mounted = *root || (how == XW_MOUNTED_RDONLY && f->opts.force);
-	/* the root filesystem at boot: nothing unusual, and e2fsck is silent as well */
+	/* this is normal for the root filesystem at boot, and e2fsck is silent, too */
 	if (f->opts.mounted && !*root)
 		xw_log(&f->diag, XW_LOG_WARN, "%s is mounted read-only", f->opts.image);
 	if (how == XW_NOT_MOUNTED || f->opts.mounted)

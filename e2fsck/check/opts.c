@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Options by their names on the command line; what of it is e2fsck's has e2fsck's exit status. */
+/* Options by their names on the command line. Errors in options of e2fsck have its exit status. */
 #include "config.h"
 
 #include <string.h>
@@ -12,17 +12,10 @@
 
 static int refuse_number(struct xw_diag *diag, const char *option, const char *value)
 {
-	(void)xw_fail(diag, XW_ERR_USAGE, "option %s: invalid number '%s'", option, value);
-	return FSCK_EXIT_USAGE;
+	return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "option %s: invalid number '%s'", option, value);
 }
 
-static int refuse(struct xw_diag *diag, const char *text)
-{
-	(void)xw_fail(diag, XW_ERR_USAGE, "%s", text);
-	return FSCK_EXIT_ERROR;
-}
-
-/* -n, -p, -a, -y. */
+/* Get the mode that an option selects; false: it selects none. */
 static bool mode_of(const char *option, enum fsck_mode *mode)
 {
 	static const struct {
@@ -41,12 +34,13 @@ static bool mode_of(const char *option, enum fsck_mode *mode)
 static int set_mode(struct fsck_opts *o, enum fsck_mode mode, struct xw_diag *diag)
 {
 	if (o->mode != FSCK_ASK && o->mode != mode)
-		return refuse(diag, "only one of the options -p/-a, -n or -y may be specified");
+		return FSCK_REFUSE(FSCK_EXIT_ERROR, diag,
+				   "only one of the options -p/-a, -n or -y may be specified");
 	o->mode = mode;
 	return 0;
 }
 
-/* Options without a value. false: not one of these. */
+/* Set an option without a value; false: it is none of these. */
 static bool set_flag(struct fsck_opts *o, const char *option)
 {
 	const struct {
@@ -65,7 +59,7 @@ static bool set_flag(struct fsck_opts *o, const char *option)
 	return !strcmp(option, "-r");
 }
 
-/* As e2fsck has it: only a superblock that -b names is looked for with that size. */
+/* As in e2fsck, the block size affects only the search for the superblock of -b. */
 static int set_block_size(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
 	uint64_t n;
@@ -83,17 +77,10 @@ static int set_jobs(struct fsck_opts *o, const char *value, struct xw_diag *diag
 {
 	uint64_t n;
 
-	if (xw_parse_u64(value, &n) || !n || n > 1024) {
-		(void)xw_fail(diag, XW_ERR_USAGE, "--jobs %s: must be 1 to 1024", value);
-		return FSCK_EXIT_USAGE;
-	}
+	if (xw_parse_u64(value, &n) || !n || n > 1024)
+		return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "--jobs %s: must be 1 to 1024", value);
 	o->jobs = (unsigned)n;
 	return 0;
-}
-
-static int set_commit(struct fsck_opts *o, const char *value, struct xw_diag *diag)
-{
-	return xw_commit_how_set(value, &o->how, diag) ? FSCK_EXIT_USAGE : 0;
 }
 
 static int set_now(struct fsck_opts *o, const char *value, struct xw_diag *diag)
@@ -107,7 +94,7 @@ static int set_now(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 	return 0;
 }
 
-/* -I and -P: sizes of buffers in e2fsck, which this checker does not have. */
+/* -b, -I and -P. The last two set sizes of buffers in e2fsck, and have no effect here. */
 static int set_number(struct fsck_opts *o, const char *option, const char *value,
 		      struct xw_diag *diag)
 {
@@ -120,7 +107,7 @@ static int set_number(struct fsck_opts *o, const char *option, const char *value
 	return 0;
 }
 
-/* The setting of an option whose value is a name; NULL: not one of these. */
+/* The member for an option whose value is a name; NULL: it is none of these. */
 static const char **name_of(struct fsck_opts *o, const char *option)
 {
 	const struct {
@@ -151,13 +138,13 @@ static int set_value(struct fsck_opts *o, const char *option, const char *value,
 	if (!strcmp(option, "--jobs"))
 		return set_jobs(o, value, diag);
 	if (!strcmp(option, "--commit"))
-		return set_commit(o, value, diag);
+		return xw_commit_how_set(value, &o->how, diag) ? FSCK_EXIT_USAGE : 0;
 	if (!strcmp(option, "now"))
 		return set_now(o, value, diag);
 	return set_number(o, option, value, diag);
 }
 
-/* Values that are more than names. */
+/* Does the option have a value other than a name? */
 static bool has_value(const char *option)
 {
 	static const char *const names[] = {"-b", "-B",     "-E",       "-I",
@@ -169,7 +156,7 @@ static bool has_value(const char *option)
 	return false;
 }
 
-/* An option that takes no value. */
+/* Set an option that takes no value. */
 static int set_alone(struct fsck_opts *o, const char *option, const char *value,
 		     struct xw_diag *diag)
 {
@@ -179,10 +166,8 @@ static int set_alone(struct fsck_opts *o, const char *option, const char *value,
 
 	if (!is_mode && !set_flag(&unused, option))
 		return XW_ERR_NOTFOUND;
-	if (value) {
-		(void)xw_fail(diag, XW_ERR_USAGE, "option %s takes no value", option);
-		return FSCK_EXIT_USAGE;
-	}
+	if (value)
+		return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "option %s takes no value", option);
 	if (is_mode)
 		return set_mode(o, mode, diag);
 	(void)set_flag(o, option);
@@ -191,15 +176,12 @@ static int set_alone(struct fsck_opts *o, const char *option, const char *value,
 
 int xw_fsck_set(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag)
 {
-	const char **name;
+	const char **name = name_of(o, option);
 
-	name = name_of(o, option);
 	if (!name && !has_value(option))
 		return set_alone(o, option, value, diag);
-	if (!value) {
-		(void)xw_fail(diag, XW_ERR_USAGE, "option %s needs a value", option);
-		return FSCK_EXIT_USAGE;
-	}
+	if (!value)
+		return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "option %s needs a value", option);
 	if (!name)
 		return set_value(o, option, value, diag);
 	*name = value;
@@ -208,8 +190,8 @@ int xw_fsck_set(struct fsck_opts *o, const char *option, const char *value, stru
 }
 
 /*
- * The current time: that of the option, else the clock. Whether a time is in the future is decided
- * by the clock.
+ * Set the current time: that of the option, else the clock. Only times after both are in the
+ * future.
  */
 static void settle_now(struct fsck_opts *o)
 {
@@ -222,25 +204,29 @@ static void settle_now(struct fsck_opts *o)
 
 int xw_fsck_settle(struct fsck_opts *o, struct xw_diag *diag)
 {
-	const bool tests = o->bad_test || o->bad_file;
+	const bool no = o->mode == FSCK_NO;
+	const struct {
+		bool both;
+		int status;
+		const char *options;
+	} pairs[] = {
+		{o->bad_test && o->bad_file, FSCK_EXIT_USAGE, "-c and -l/-L"},
+		{no && o->bad_file, FSCK_EXIT_ERROR, "-n and -l/-L"},
+		{no && o->bad_test, FSCK_EXIT_ERROR, "-n and -c"},
+		{o->fixes_only && o->bmap2extent, FSCK_EXIT_ERROR,
+		 "-E fixes_only and -E bmap2extent"},
+		{no && o->optimize_dirs, FSCK_EXIT_ERROR, "-n and -D"},
+		{o->fixes_only && o->optimize_dirs, FSCK_EXIT_ERROR, "-E fixes_only and -D"},
+	};
 
 	settle_now(o);
-	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP || tests || o->unshare_blocks ||
-	    o->bmap2extent)
+	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP || o->bad_test || o->bad_file ||
+	    o->unshare_blocks || o->bmap2extent)
 		o->force = true;
-	if (o->bad_test && o->bad_file) {
-		(void)refuse(diag, "options -c and -l/-L are incompatible");
-		return FSCK_EXIT_USAGE;
-	}
-	if (o->mode == FSCK_NO && tests)
-		return refuse(diag, o->bad_file ? "options -n and -l/-L are incompatible"
-						: "options -n and -c are incompatible");
-	if (o->fixes_only && o->bmap2extent)
-		return refuse(diag, "options -E fixes_only and -E bmap2extent are incompatible");
-	if (o->mode == FSCK_NO && o->optimize_dirs)
-		return refuse(diag, "options -n and -D are incompatible");
-	if (o->fixes_only && o->optimize_dirs)
-		return refuse(diag, "options -E fixes_only and -D are incompatible");
+	for (size_t i = 0; i < XW_ARRAY_SIZE(pairs); i++)
+		if (pairs[i].both)
+			return FSCK_REFUSE(pairs[i].status, diag, "options %s are incompatible",
+					   pairs[i].options);
 	return 0;
 }
 
@@ -251,10 +237,9 @@ int xw_fsck_check_undo(const struct fsck_opts *o, struct xw_diag *diag)
 	if (!o->undo_file)
 		return 0;
 	if (!*o->undo_file)
-		return refuse(diag, "-z: needs the name of a file");
+		return FSCK_REFUSE(FSCK_EXIT_ERROR, diag, "-z: needs the name of a file");
 	if (stat(o->image, &image) || stat(o->undo_file, &undo) || image.st_dev != undo.st_dev ||
 	    image.st_ino != undo.st_ino)
 		return 0;
-	(void)xw_fail(diag, XW_ERR_USAGE, "-z %s: is the image itself", o->undo_file);
-	return FSCK_EXIT_ERROR;
+	return FSCK_REFUSE(FSCK_EXIT_ERROR, diag, "-z %s: is the image itself", o->undo_file);
 }

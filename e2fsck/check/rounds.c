@@ -10,31 +10,31 @@
 enum { ROUNDS_MAX = 8 };
 
 /*
- * What the phases need, and what they give. Until the owner map is settled repairs write nothing
- * but superblock, descriptors and inode records: see fsck_write(). A journal is replayed and
- * orphans are put away before, as Linux does.
+ * The phases, and what they provide for later ones. Until the owner map is settled, repairs write
+ * only superblock, descriptors and inode records: see fsck_write(). The journal was replayed and
+ * orphans were processed before, as Linux does.
  */
 static const struct phase {
 	int (*run)(struct fsck *f);
 	unsigned pass; /* pass of e2fsck(8) to which its work belongs */
-	bool names; /* it looks at nothing as long as names are not known */
+	bool names; /* the phase does nothing until the names are known */
 } phases[] = {
-	/* superblock, descriptors, journal inode, orphans; gives the places of group metadata */
+	/* superblock, descriptors, journal inode, orphans; provides locations of group metadata */
 	{fsck_check_super, 0},
-	/* every record, its map and attributes: who claims which blocks, which are directories */
+	/* inode records, maps, attributes; provides claims of blocks, and directories */
 	{fsck_check_inodes, 1},
 	{fsck_claim_itrees, 1}, /* nodes of itrees: the last claims */
 	{fsck_relocate, 1}, /* new places for lost bitmaps and tables, in unclaimed blocks */
-	{fsck_find_values, 1}, /* attribute values whose EA inode leads elsewhere */
-	{fsck_settle, 1}, /* the owner map is settled: rebuilt maps, and writes that were kept */
+	{fsck_find_values, 1}, /* attribute values whose EA inode number is wrong */
+	{fsck_settle, 1}, /* settles the owner map: writes rebuilt maps, and kept blocks */
 	{fsck_check_contested, 1}, /* copies of blocks with two owners */
 	{fsck_make_root, 1}, /* a lost root directory, when blocks have one owner */
 	{fsck_check_special, 1}, /* blocks of resize inode, orphan file and MMP */
 	{fsck_check_xattrs, 1}, /* reference counts of attribute blocks and EA inodes */
-	/* every directory block; gives names, parents, itrees' entries */
+	/* directory blocks; provides names, parents, and entries for itrees */
 	{fsck_check_dirs, 2, true},
-	{fsck_check_tree, 3, true}, /* directories that nobody names: lost+found */
-	{fsck_check_links, 4, true}, /* link counts; inodes without a name: lost+found */
+	{fsck_check_tree, 3, true}, /* unattached directories: lost+found */
+	{fsck_check_links, 4, true}, /* link counts; unattached inodes: lost+found */
 	{fsck_recreate, 4}, /* a lost journal */
 	{fsck_check_space, 5}, /* bitmaps, free counts, quota */
 	{fsck_set_bad, 5},
@@ -76,14 +76,14 @@ static int one_round(struct fsck *f)
 	rc = run_round(f);
 	f->opts.mode = mode;
 	all->modified |= f->changed;
-	if (!f->stop && !f->changed) { /* none of the repairs that were agreed to was possible */
+	if (!f->stop && !f->changed) { /* none of the accepted repairs was possible */
 		all->left += fsck_repaired(all) - repaired;
 		all->fixed = fixed;
 	}
 	return rc;
 }
 
-/* Not everything was repaired, or looked at: the filesystem is marked as not clean. */
+/* Something was not repaired or not checked, so the filesystem is not marked clean. */
 static void count_left(struct fsck *f)
 {
 	f->findings.left += !f->findings.left;
@@ -102,11 +102,13 @@ int fsck_run(struct fsck *f)
 			count_left(f);
 		if (f->leave || f->stop || !f->changed)
 			return 0;
-		/* -n: what was changed in memory only is not checked and reported a second time */
+		/* -n: changes in memory are not checked and reported a second time */
 		if (f->opts.mode == FSCK_NO && !f->again)
 			return 0;
 	}
-	/* It does not converge: report the rest as with -n, and keep the repairs made so far. */
+	/*
+	 * The rounds do not converge: report the rest as with -n, and keep the repairs made so far.
+	 */
 	f->leave = true;
 	count_left(f);
 	return one_round(f);

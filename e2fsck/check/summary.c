@@ -5,8 +5,8 @@
 #include "check/check.h"
 
 /*
- * Linux keeps the free counts of the superblock up to date on unmount only: those of a journal that
- * was replayed in memory alone are in the descriptors. Without a check nobody has added them up.
+ * Linux updates the free counts of the superblock only when it unmounts. After a replay in memory,
+ * without a check, the counts of the descriptors are added up instead.
  */
 static void count_replayed(struct fsck *f)
 {

@@ -7,7 +7,7 @@
  *	-p	as its row says: repaired, or the check ends
  *	else	the user is asked
  *
- * What was not repaired in a round is not repaired, nor told again, in later ones.
+ * A finding that was not repaired in a round is neither repaired nor reported again in later ones.
  */
 #include "config.h"
 
@@ -19,35 +19,7 @@
 
 #include "report/report.h"
 
-/* A finding that was not repaired: its kind and subject. */
-struct left {
-	uint64_t hash; /* never 0 */
-};
-
-static bool left_used(const void *slot)
-{
-	return ((const struct left *)slot)->hash;
-}
-
-static bool left_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct left *)slot)->hash == *(const uint64_t *)key;
-}
-
-static uint64_t left_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return ((const struct left *)slot)->hash;
-}
-
-static const struct xw_table_kind left_kind = {
-	.bytes = sizeof(struct left),
-	.used = left_used,
-	.same = left_same,
-	.hash = left_hash,
-};
-
+/* The kind of a finding, and its subject, as a number other than 0. */
 static uint64_t hash_of(const struct fsck_about *a)
 {
 	const uint64_t parts[] = {(uint64_t)a->id + 1, a->ino, a->dir, a->group, a->blk, a->lblk};
@@ -61,24 +33,11 @@ static uint64_t hash_of(const struct fsck_about *a)
 
 static bool was_left(const struct fsck *f, const struct fsck_about *a)
 {
-	const uint64_t hash = hash_of(a);
+	static const struct xw_table_kind numbers = XW_TABLE_BY_U64(uint64_t);
+	const uint64_t n = hash_of(a);
 
-	return xw_table_get(&f->findings.left_before, &left_kind, NULL, hash, &hash) != NULL;
-}
-
-/* Without memory it is told again. */
-static void remember_left(struct fsck *f, const struct fsck_about *a)
-{
-	struct xw_table *t = &f->findings.left_before;
-	const uint64_t hash = hash_of(a);
-	struct left *slot;
-
-	if (xw_table_room(t, &left_kind, NULL))
-		return;
-	slot = xw_table_slot(t, &left_kind, NULL, hash, &hash);
-	if (!slot->hash)
-		t->n++;
-	slot->hash = hash;
+	return xw_table_get(&f->findings.left_before, &numbers, NULL, xw_table_number(n), &n) !=
+	       NULL;
 }
 
 void fsck_findings_free(struct fsck *f)
@@ -102,7 +61,7 @@ static unsigned part_of(const struct fsck *f, const struct fsck_about *a)
 	return f->part;
 }
 
-/* Does it follow from a repair? If not, it came with the image. */
+/* Does the finding follow from a repair? Otherwise the image had that damage when it was opened. */
 static bool follows(const struct fsck *f, const struct fsck_about *a)
 {
 	const unsigned round = f->looked[part_of(f, a)];
@@ -179,7 +138,8 @@ static enum fsck_done done_of(const struct fsck *f, const struct fsck_row *row, 
 }
 
 /*
- * Blocks freed because of an option: differences of their bitmaps, counts and quota are no damage.
+ * Is this a difference in bitmaps, counts or quota that is caused by blocks which an option freed?
+ * Then it is no damage.
  */
 static bool is_wanted(const struct fsck *f, const struct fsck_about *a)
 {
@@ -188,7 +148,10 @@ static bool is_wanted(const struct fsck *f, const struct fsck_about *a)
 		a->id == FSCK_FREE_BLOCKS || a->id == FSCK_QUOTA_USAGE);
 }
 
-/* Wrong before anything was written: not a consequence of repairs or of options that rewrite. */
+/*
+ * Was a free count of the superblock wrong before anything was written? Then it is not a
+ * consequence of repairs or of options that rewrite.
+ */
 static bool is_recount(const struct fsck *f, const struct fsck_about *a)
 {
 	const struct fsck_opts *o = &f->opts;
@@ -202,7 +165,7 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	const struct fsck_row *row = xw_fsck_row(a->id);
 	struct fsck_told told = {.about = a, .row = row};
 
-	/* Missing data may be data that could not be read. */
+	/* Data that seems to be missing may only be unreadable. */
 	f->stop = f->stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
 	if (f->stop)
 		return false;
@@ -215,8 +178,8 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	told.repaired = decide(f, row, a, &told.asked);
 	told.done = done_of(f, row, told.repaired);
 	told.follows = follows(f, a);
-	if (!told.repaired && f->opts.mode != FSCK_NO)
-		remember_left(f, a);
+	if (!told.repaired && f->opts.mode != FSCK_NO) /* out of memory: it is reported again */
+		(void)xw_numbers_add(&f->findings.left_before, hash_of(a));
 	count(f, a, told.repaired);
 	if (told.repaired && is_recount(f, a))
 		f->findings.recounted = true;

@@ -53,12 +53,12 @@ struct fsck_about {
 };
 
 /*
- * Parts of an image. What is found when a part is looked at for the first time came with the image,
- * in whichever round that is. What a later round finds there follows from a repair, as nothing else
- * has changed it since.
+ * Parts of an image. Findings of the first examination of a part are damage that the image came
+ * with, in whichever round that is. Findings of later rounds follow from repairs, since nothing
+ * else has changed the part.
  */
 enum fsck_part {
-	/* 0 and up: what a phase looks at, by its row in check/rounds.c */
+	/* from 0 on: the part that a phase examines, by its row in check/rounds.c */
 	FSCK_PART_SPACE = 20, /* bitmaps and counts */
 	FSCK_PART_QUOTA,
 	FSCK_PARTS
@@ -72,21 +72,21 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a);
 
 /* Policy and result; finding.c. */
 struct fsck_findings {
-	uint64_t found, fixed; /* what came with the image, without notes; repaired of that */
-	uint64_t followed; /* from repairs */
-	uint64_t left; /* of both: not repaired */
+	uint64_t found, fixed; /* damage that the image came with, without notes; repaired damage */
+	uint64_t followed; /* findings that follow from repairs */
+	uint64_t left; /* findings of both kinds that were not repaired */
 	uint64_t notes;
 	bool recounted; /* free counts of the superblock were repaired: notes, yet exit status 1 */
 	bool reboot; /* the mounted root filesystem was changed */
 	bool modified; /* the overlay was written to in some round */
 	bool yes_to_all; /* the answer was "a" */
-	bool ended; /* with -p: a finding that needs an administrator */
+	bool ended; /* with -p, by a finding that needs an administrator */
 	bool canceled; /* by a signal, or at a question */
 	struct xw_table left_before; /* findings not repaired: not told again in later rounds */
 };
 
 void fsck_findings_free(struct fsck *f);
-/* How many were repaired, of whatever origin. */
+/* Number of repaired findings, including those that follow from repairs. */
 uint64_t fsck_repaired(const struct fsck_findings *all);
 
 /* findings_text.c, which unit tests link separately */
@@ -96,9 +96,9 @@ const struct fsck_row *xw_fsck_row(enum fsck_id id);
  * %% is a percent sign. An unknown placeholder is printed unchanged.
  */
 void xw_fsck_text(FILE *out, const char *text, const struct fsck_about *a);
-/* The number behind a letter of the text (not s); true: the finding is about it. */
+/* Get the number that a letter of the text (not s) stands for. True: the finding uses it. */
 bool xw_fsck_number(const struct fsck_about *a, char letter, uint64_t *n);
-/* The text of its row in malloc'd memory; NULL: out of memory. */
+/* The text of a finding, malloc'd; NULL: out of memory. */
 char *xw_fsck_text_made(const struct fsck_about *a);
 /* The word that -p prints after a repair: "FIXED", "CLEARED" ... for "Fix", "Clear" ... */
 const char *xw_fsck_done_word(const char *offer);

@@ -39,58 +39,38 @@ static void put_name(FILE *out, const struct fsck_about *a)
 	}
 }
 
-/* The value of the letter; NULL if it is not a number. */
-static const uint64_t *number(const struct fsck_about *a, char letter, uint64_t *made)
+/* The value of a letter of the text; false: it does not stand for a number. */
+static bool number(const struct fsck_about *a, char letter, uint64_t *n)
 {
-	switch (letter) {
-	case 'i':
-		*made = a->ino;
-		return made;
-	case 'd':
-		*made = a->dir;
-		return made;
-	case 'g':
-		return &a->group;
-	case 'b':
-		*made = a->blk;
-		return made;
-	case 'l':
-		return &a->lblk;
-	case 'n':
-		return &a->num;
-	case 'm':
-		return &a->num2;
-	default:
-		return NULL;
-	}
+	const uint64_t values[] = {a->ino, a->dir, a->group, a->blk, a->lblk, a->num, a->num2};
+	static const char letters[] = "idgblnm";
+	const char *at = letter ? strchr(letters, letter) : NULL;
+
+	if (at)
+		*n = values[at - letters];
+	return at;
 }
 
-/* One that is used in the text, or not zero. */
+/* Numbers that the text does not use are reported unless they are zero. */
 bool xw_fsck_number(const struct fsck_about *a, char letter, uint64_t *n)
 {
 	const char place[] = {'%', letter, '\0'};
-	const uint64_t *value = number(a, letter, n);
 
-	if (!value)
-		return false;
-	*n = *value;
-	return *n || strstr(xw_fsck_row(a->id)->text, place);
+	return number(a, letter, n) && (*n || strstr(xw_fsck_row(a->id)->text, place));
 }
 
 void xw_fsck_text(FILE *out, const char *text, const struct fsck_about *a)
 {
 	for (const char *s = text; *s; s++) {
-		const uint64_t *n;
-		uint64_t made;
+		uint64_t n;
 
 		if (*s != '%' || !s[1]) {
 			fputc(*s, out);
 			continue;
 		}
 		s++;
-		n = number(a, *s, &made);
-		if (n)
-			fprintf(out, "%" PRIu64, *n);
+		if (number(a, *s, &n))
+			fprintf(out, "%" PRIu64, n);
 		else if (*s == 's')
 			put_name(out, a);
 		else if (*s == '%')

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Lines that are no findings. */
+/* Formats lines other than findings. */
 #include "config.h"
 
 #include <stdarg.h>

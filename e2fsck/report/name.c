@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* What the filesystem is called in messages. */
+/* The name of the filesystem in messages. */
 #include "config.h"
 
 #include <string.h>
 
 #include "report/report.h"
 
-/* A label that could not be printed is no name. */
+/* Labels with control characters, and labels of spaces only, are not used as a name. */
 static bool is_printable(const char *label, size_t n)
 {
 	bool letters = false;

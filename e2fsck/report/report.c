@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Passes and progress, as the reporter hears of them. The shares of the passes are those of e2fsck:
- * a script that parses its -C output sees the passes it knows.
+ * Reports passes and progress. The passes have the same shares of the total as in e2fsck, for
+ * scripts that parse the output of -C.
  */
 #include "config.h"
 

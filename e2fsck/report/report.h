@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a check tells whoever runs it, and asks: a table of functions, so that the check itself
- * prints nothing. xw-fsck's are in say/, those of the public handle in lib/api/check.c.
+ * Callbacks through which a check reports findings and progress, and asks questions; the check
+ * itself prints nothing. Those of xw-fsck are in say/, those of the public handle in
+ * lib/api/check.c.
  */
 #ifndef XW_FSCK_REPORT_H
 #define XW_FSCK_REPORT_H
@@ -33,45 +34,50 @@ enum fsck_done {
 
 struct fsck_told {
 	const struct fsck_about *about;
-	const struct fsck_row *row; /* of the table, for its id */
+	const struct fsck_row *row; /* its row of findings.def */
 	enum fsck_done done;
 	bool repaired;
 	bool follows; /* it follows from a repair */
 	bool asked; /* the user was asked, and has seen it */
 };
 
-/* A line that is no finding: of an action, or what an option (-E fragcheck) asks for. */
+/* Lines other than findings: about an action, or requested by an option (-E fragcheck). */
 enum fsck_line { FSCK_LINE_ACTION, FSCK_LINE_WANTED };
 
 /*
- * All are called on the thread that runs the check. Any may be NULL. A reporter does not change f;
- * what it keeps is at `arg`.
+ * All callbacks run on the thread of the check. Any may be NULL. A reporter does not change f; its
+ * own state is at `arg`.
  */
 struct fsck_reporter {
 	void (*finding)(void *arg, const struct fsck *f, const struct fsck_told *t);
-	/* Only without -n, -p and -y. NULL: no. */
+	/* Called without -n, -p and -y only. If it is NULL, the answer is no. */
 	enum fsck_answer (*ask)(void *arg, const struct fsck *f, const struct fsck_about *a);
-	/* A pass begins, 1 to FSCK_PASSES; 0: what is before them. True: the check is canceled. */
+	/*
+	 * A pass begins: 1 to FSCK_PASSES, or 0 for the work before pass 1. True cancels the check.
+	 */
 	bool (*pass)(void *arg, const struct fsck *f, unsigned pass);
-	bool (*pass_end)(void *arg, const struct fsck *f); /* the last one of the last round */
+	bool (*pass_end)(void *arg, const struct fsck *f); /* the last pass of the last round */
 	/* `done` of `of` units of the pass are checked. */
 	bool (*progress)(void *arg, const struct fsck *f, uint64_t done, uint64_t of);
 	void (*progress_end)(void *arg, const struct fsck *f); /* of a scan before the passes */
 	void (*heading)(void *arg, const struct fsck *f, const char *text);
 	/* The journal was replayed; with -n, in memory. */
 	void (*replayed)(void *arg, const struct fsck *f);
-	/* A full check begins, for a reason that the superblock has. */
+	/* A full check begins, for a reason that the superblock gives. */
 	void (*forced)(void *arg, const struct fsck *f);
 	void (*line)(void *arg, const struct fsck *f, enum fsck_line kind, const char *line);
-	/* The device with this UUID, malloc'd; NULL: there is none. NULL: -j has to name it. */
+	/*
+	 * Find the device with this UUID: its name, malloc'd, or NULL. Without this callback -j is
+	 * mandatory.
+	 */
 	char *(*find_device)(void *arg, const char *uuid);
 };
 
 /* ---- name.c ---- */
 
-/* What the filesystem is called, as by e2fsck: its label, else its image. */
+/* The filesystem's name in messages, as in e2fsck: that of -N, else its label, else the image. */
 const char *xw_fsck_name(const struct fsck *f);
-/* The label counts from here on. */
+/* Read the label, which xw_fsck_name() uses from here on. */
 void fsck_name_read(struct fsck *f);
 
 /*
@@ -82,18 +88,18 @@ void fsck_name_read(struct fsck *f);
  */
 int fsck_check_readable(struct fsck *f);
 
-/* ---- report.c: the reporter is told ---- */
+/* ---- report.c: calls of the reporter ---- */
 
-/* 0 to FSCK_PASSES; nothing happens if it is the current one. */
+/* Begin a pass, 0 to FSCK_PASSES, unless it is the current one. */
 void fsck_pass(struct fsck *f, unsigned pass);
 void fsck_pass_end(struct fsck *f);
 /*
- * `done` of `of` units of the pass are checked. Cheap; for loops over groups, not over inodes. Sets
- * f->stop when the check has been canceled.
+ * `done` of `of` units of the pass are checked. Cheap enough for loops over groups, but not over
+ * inodes. Sets f->stop when the check has been canceled.
  */
 void fsck_progress(struct fsck *f, uint64_t done, uint64_t of);
 void fsck_progress_end(struct fsck *f);
-/* How much of the check is done when `part` (0 to 1) of the pass is, in percent, as by e2fsck. */
+/* Percentage of the check that is done when `part` (0 to 1) of the pass is done, as in e2fsck. */
 double xw_fsck_share(unsigned pass, double part);
 /* A separate heading, such as "Pass 1B: ..."; shown like those of passes. */
 void fsck_heading(struct fsck *f, const char *text);

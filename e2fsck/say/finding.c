@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A finding on standard output, with what becomes of it. Nobody who has said yes to everything is
- * told of what follows from repairs, but with -v.
+ * Prints a finding with the action taken. Findings that follow from repairs are printed with -n and
+ * -v only.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@ static void put_text(struct say *s, const struct fsck *f, const struct fsck_abou
 	xw_fsck_text(stdout, xw_fsck_row(a->id)->text, a);
 }
 
-/* Is it shown to the user? Notes that -p repairs silently are shown only with -v. */
+/* Is the finding shown? Notes that -p repairs silently are shown only with -v. */
 static bool is_told(const struct say *s, const struct fsck *f, const struct fsck_told *t)
 {
 	if (s->verbose)
@@ -34,7 +34,7 @@ static bool is_power_of_ten(uint64_t n)
 	return n == 1;
 }
 
-/* Of a kind that is found very often a line for each power of ten stands for the rest. */
+/* After SAY_MAX findings of a kind, a line at each power of ten replaces them. */
 static bool is_shown(struct say *s, const struct fsck *f, const struct fsck_told *t)
 {
 	uint64_t n;
@@ -69,7 +69,7 @@ static void say_ended(struct say *s, const struct fsck *f, const struct fsck_tol
 	put_text(s, f, t->about);
 	printf(".\n");
 	fflush(stdout);
-	/* word for word e2fsck's, as scripts that watch a boot look for it */
+	/* the exact text of e2fsck, which boot scripts search for */
 	fprintf(stderr,
 		"\n\n%s: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.\n"
 		"\t(i.e., without -a or -p options)\n",

@@ -30,9 +30,9 @@ static void switch_signals(sigset_t *set)
 }
 
 /*
- * With -C 0 the bar is requested, and drawn on standard output, whatever that is: in a boot script
- * it is a pipe to logsave(8), which copies to the console and leaves what is between the marks out
- * of its log.
+ * -C 0 requests the bar on standard output, whatever that is. In a boot script it is a pipe to
+ * logsave(8), which copies the output to the console, and omits text between the marks from its
+ * log.
  */
 static void begin_bar(struct say *s)
 {
@@ -67,8 +67,8 @@ void say_progress_init(struct say *s)
 }
 
 /*
- * Seven system calls, which would be half of those of a small image; so not more often than due.
- * True: the check is canceled.
+ * Not done more often than necessary: the seven system calls would be half of those for a small
+ * image. True: the check is canceled.
  */
 static bool look_at_signals(struct say *s)
 {
@@ -110,7 +110,7 @@ static void draw_bar(struct say *s, const struct fsck *f, double part)
 	int width = 80, fill;
 	char bar[BAR_MAX + 1];
 
-	/* With -C 0 the bar was requested; otherwise short runs have none. The end is shown. */
+	/* Short runs have no bar, unless -C 0 requests it. The end is always shown. */
 	if ((now - p->drawn_at < bar_interval && percent < 100) ||
 	    (s->progress_fd && now - p->began < bar_delay))
 		return;
@@ -132,7 +132,7 @@ static void draw_bar(struct say *s, const struct fsck *f, double part)
 	p->drawn_at = now;
 }
 
-/* A reader that has gone, such as systemd-fsckd, must not end the check by SIGPIPE. */
+/* If the reader, such as systemd-fsckd, has exited, SIGPIPE must not kill the check. */
 static bool write_alive(int fd, const char *line, size_t len)
 {
 	const struct timespec none = {0};
@@ -155,7 +155,7 @@ static void write_line(struct say *s, const struct fsck *f, uint64_t done, uint6
 	const int n = snprintf(line, sizeof(line), "%u %" PRIu64 " %" PRIu64 " %.160s\n",
 			       s->progress.pass, done, of, xw_fsck_name(f));
 
-	fflush(stdout); /* which may be the same descriptor */
+	fflush(stdout); /* standard output may be the same descriptor */
 	if (!write_alive(s->progress.fd, line, (size_t)n))
 		s->progress.fd = -1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a person sees of a check, on standard output and standard error, worded as in e2fsck:
- * findings, questions, headings and progress of passes, the report at the end; or lines of JSON.
+ * The output of a check on standard output and standard error, worded as in e2fsck: findings,
+ * questions, headings and progress of passes, the final report; or lines of JSON.
  */
 #ifndef XW_FSCK_SAY_H
 #define XW_FSCK_SAY_H
@@ -10,7 +10,7 @@
 
 #include "check/check.h"
 
-/* As many findings of a kind are shown but one, without -v. */
+/* From this number on, findings of a kind are counted but not shown, without -v. */
 #define SAY_MAX 100
 
 struct say_progress {
@@ -34,7 +34,7 @@ struct say {
 	bool progress_late; /* -C -FD: nothing is reported before SIGUSR1 */
 	/* state */
 	struct say_progress progress;
-	uint64_t told[FSCK_IDS]; /* shown, or counted from SAY_MAX on */
+	uint64_t told[FSCK_IDS]; /* number of findings of each kind so far */
 };
 
 /* ---- progress.c ---- */
@@ -44,7 +44,7 @@ struct say {
  * on.
  */
 void say_progress_init(struct say *s);
-/* Of struct fsck_reporter. Headings are printed in the first round. */
+/* Callbacks of struct fsck_reporter. Headings are printed in the first round. */
 bool say_progress(void *arg, const struct fsck *f, uint64_t done, uint64_t of);
 bool say_pass(void *arg, const struct fsck *f, unsigned pass);
 bool say_pass_end(void *arg, const struct fsck *f);
@@ -56,15 +56,15 @@ void say_wipe(struct say *s);
 
 void say_finding(void *arg, const struct fsck *f, const struct fsck_told *t);
 enum fsck_answer say_question(void *arg, const struct fsck *f, const struct fsck_about *a);
-/* How often the kinds were found of which not all were shown. */
+/* Print the totals of findings that were not all shown. */
 void say_counted(const struct say *s);
 
 /* ---- prompt.c ---- */
 
 /*
- * One key from the terminal on standard input: y, n, a; Enter, Space: yes. Ctrl-C and Ctrl-D cancel
- * the check. `question` is printed when keys can be read without waiting for a line, and the answer
- * after it.
+ * Read one key from the terminal on standard input: y, n, a; Enter, Space: yes. Ctrl-C and Ctrl-D
+ * cancel the check. `question` is printed when keys can be read without waiting for a line, and the
+ * answer after it.
  */
 enum fsck_answer say_ask(const char *question);
 
@@ -75,12 +75,12 @@ void say_json_end(const struct fsck *f, const struct fsck_outcome *o);
 
 /* ---- text.c ---- */
 
-/* "IMAGE: recovering journal", or that -n does so in memory. */
+/* Print "IMAGE: recovering journal", or with -n that it is recovered in memory. */
 void say_replayed(void *arg, const struct fsck *f);
 /* "IMAGE was not cleanly unmounted, check forced." and the like. */
 void say_forced(void *arg, const struct fsck *f);
 void say_line(void *arg, const struct fsck *f, enum fsck_line kind, const char *line);
-/* All that is said when the check has ended. */
+/* Print the result of the check. */
 void say_outcome(const struct say *s, const struct fsck *f, const struct fsck_outcome *o);
 /* "IMAGE: clean, ..." */
 void say_clean(const struct fsck *f, const struct fsck_summary *sum);

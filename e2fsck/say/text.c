@@ -31,7 +31,7 @@ void say_line(void *arg, const struct fsck *f, enum fsck_line kind, const char *
 		puts(line);
 }
 
-/* As in e2fsck: mounts until the next check, if those are few. */
+/* As in e2fsck: print the number of mounts until the next check if it is small. */
 static void say_next_check(const struct fsck_summary *s)
 {
 	enum { FEW = 5 };
@@ -76,7 +76,7 @@ void say_forced(void *arg, const struct fsck *f)
 	fflush(stdout);
 }
 
-/* In units of one `of` a percent; halves are rounded up, as e2fsck does, and printf does not. */
+/* Percentage in steps of 1/of percent; halves are rounded up as in e2fsck, unlike printf(). */
 static double percent(uint64_t part, uint64_t whole, unsigned of)
 {
 	return whole ? (double)((part * 100 * of + whole / 2) / whole) / of : 0;
