@@ -2,15 +2,15 @@
 /*
  * xw-fsck: the state of a check.
  *
- * One round looks at everything, in the order of the table in check/rounds.c, and repairs into the
- * overlay as it goes. It first reads all inodes, to find out whose every block is (facts/owners.h);
- * until then repairs write nothing but superblock, descriptors and inode records.
+ * A round checks everything, in the order of the table in check/rounds.c, and writes repairs to the
+ * overlay. It first reads all inodes, which tells the owner of each block (facts/owners.h); until
+ * then repairs write only superblock, descriptors and inode records.
  *
- * Rounds are repeated on the overlay until one finds nothing; then all of it is committed as one
- * unit. So a repair may leave to the next round what follows from it.
+ * Rounds are repeated on the overlay until one finds nothing; then the overlay is committed as one
+ * unit. So a repair may leave its consequences to the next round.
  *
- * A phase reports with fsck_found() and repairs only when that returns true. It must go on sensibly
- * when it returns false: with -n nothing is ever repaired. Facts are those of the state on the
+ * A phase reports with fsck_found(), and repairs only if that returns true. If it returns false, as
+ * always with -n, the phase must continue without the repair. Facts describe the state on the
  * overlay, so a repair updates them as well. A phase returns early once f->stop is set.
  */
 #ifndef XW_FSCK_FSCK_H
@@ -31,13 +31,13 @@
 #include "options.h"
 #include "facts/owners.h"
 
-/* Files share blocks, and none may be written: e2fsck(8), -E unshare_blocks. */
+/* Files share blocks, and none may be written: see -E unshare_blocks of e2fsck(8). */
 #define FSCK_RO_SHARED_BLOCKS 0x4000u
 
 /* ---- facts: one record per inode, arrays by group, allocated when the first one is in use ---- */
 
-#define FSCK_I_USED 0x01 /* the record is in use: links, or named although it has none */
-#define FSCK_I_EA 0x04 /* an EA inode: held by references of attributes, not by names */
+#define FSCK_I_USED 0x01 /* the record is in use: it has links, or a name */
+#define FSCK_I_EA 0x04 /* an EA inode: referenced by attributes instead of names */
 #define FSCK_I_SYSTEM 0x08 /* reserved: no name, and not for lost+found */
 #define FSCK_I_ORPHAN 0x10 /* in the orphan list or file */
 #define FSCK_I_ENCRYPT 0x20
@@ -64,7 +64,7 @@ struct fsck_dir {
 	bool links_follow; /* its link count is adjusted after repairs without a question */
 };
 
-/* Facts about an itree, kept until the entries of the directory have been seen. */
+/* Facts about an itree, kept until the entries of the directory have been read. */
 struct fsck_itree {
 	xw_ino ino;
 	struct xw_itree_sum entries; /* of the directory's blocks */
@@ -89,12 +89,12 @@ struct fsck_rebuild {
 
 struct fsck_reporter; /* report/report.h */
 struct fsck_quota; /* facts/usage.h */
-struct fsck_xattrs; /* private to the xattr code */
+struct fsck_xattrs; /* facts/xattrs.h */
 
 /* Which clusters are free, counted from the first data block on; open/unused.c. */
 struct fsck_unused {
 	struct xw_blockset *claims; /* clusters in use in the last round; NULL: not known */
-	struct xw_blockset *ever; /* in an earlier one; NULL: there was none */
+	struct xw_blockset *ever; /* clusters in use in an earlier round; NULL: there was none */
 	bool spoiled; /* it is not known what was in use in an earlier round */
 	bool complete; /* the last round left no finding */
 	unsigned cluster_bits; /* log2 of the number of blocks in a cluster */

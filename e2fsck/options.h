@@ -27,7 +27,7 @@ struct fsck_opts {
 	const char *journal; /* -j: the external journal */
 	const char *undo_file, *redo_file; /* -z, --redo-file */
 	enum xw_commit_how how; /* --commit; AUTO: the journal only where nothing else serves */
-	const char *redo_dir; /* for a redo file that has no room in the image; may be NULL */
+	const char *redo_dir; /* of a redo file that does not fit in the image; may be NULL */
 	unsigned jobs; /* 0: processors */
 	uint64_t offset; /* offset of the image in the file, in bytes */
 	bool now_set;
@@ -37,7 +37,7 @@ struct fsck_opts {
 	bool journal_only, share_xattrs, fixes_only;
 	/* not by an option: nobody to ask, so only an interrupted change is completed */
 	bool no_terminal;
-	/* not by an option: who is told shows findings that follow from repairs, too */
+	/* not by an option: the reporter shows findings that follow from repairs, too */
 	bool all_told;
 	/* not by an option: the device is mounted read-only, and is checked nevertheless */
 	bool mounted;

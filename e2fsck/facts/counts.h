@@ -46,7 +46,7 @@ void fsck_count_indirect(struct fsck_counts *c, const struct xw_inode *in);
  */
 void fsck_count_inode(struct fsck_counts *c, const struct xw_inode *in, int depth, bool has_map,
 		      bool fragmented, bool is_system);
-/* Adds the counts of a slice of an inode table. */
+/* Add the counts of a slice of an inode table. */
 void fsck_counts_add(struct fsck_counts *to, const struct fsck_counts *c);
 
 #endif

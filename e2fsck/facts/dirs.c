@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Directories: what their blocks must be. */
+/* Properties of directories and of their blocks. */
 #include "config.h"
 
 #include "base/endian.h"
@@ -34,7 +34,8 @@ bool fsck_dir_is_root(const void *block, uint32_t block_size)
 }
 
 /*
- * Decided without the map: of random file contents, one record in 16 has the type of a directory.
+ * Judge a directory by its record alone. Its type is not enough: in random data, one record in 16
+ * has the type of a directory.
  */
 static bool is_directory(const struct xw_image *img, const struct xw_inode *in)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One directory at a time: what its blocks must be. */
+/* The scan over directories, one at a time, and properties of directory blocks. */
 #ifndef XW_FSCK_FACTS_DIRS_H
 #define XW_FSCK_FACTS_DIRS_H
 

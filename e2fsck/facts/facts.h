@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a round has found out about the image, and reading it. Nothing here writes. */
+/* The facts that a round has found out, and reads of the overlay. Nothing here writes. */
 #ifndef XW_FSCK_FACTS_H
 #define XW_FSCK_FACTS_H
 
@@ -34,13 +34,13 @@ static inline void fsck_quiet_end(struct fsck_quiet *q)
 struct fsck_inode *fsck_inode(const struct fsck *f, xw_ino ino);
 /* The record of ino, allocated if necessary. XW_ERR_NOMEM. ino must be in range. */
 int fsck_inode_make(struct fsck *f, xw_ino ino, struct fsck_inode **out);
-/* By number; NULL: ino is not a directory. Valid until the next one is added. */
+/* The facts about directory ino; NULL: it is not a directory. Valid until a directory is added. */
 struct fsck_dir *fsck_dir(const struct fsck *f, xw_ino ino);
 /* The facts about the itree of ino; NULL: none. */
 struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino);
 /*
- * Directories whose itree had to be dropped, and is to be built anew at the end of this round or of
- * a later one: the set outlives the rounds.
+ * Add to the set of directories whose itree was dropped, and is rebuilt at the end of this round or
+ * a later one. The set outlives the rounds.
  */
 int fsck_want_itree(struct fsck *f, xw_ino ino);
 /* Is the directory one of those with a wanted itree? It is removed from the set. */
@@ -48,8 +48,8 @@ bool fsck_take_itree(struct fsck *f, xw_ino ino);
 /* Number of threads for loops over groups: as requested, but one for small images. */
 unsigned fsck_jobs(const struct fsck *f);
 /*
- * round.c: from here on the check only reports, because something that every repair depends on was
- * declined; the repairs so far are kept. To the end of the round it is as with -n.
+ * round.c: from here on the check only reports, as with -n, because a repair that all others depend
+ * on was declined. The repairs made so far are kept.
  */
 void fsck_leave(struct fsck *f);
 /* Free the facts of a round. */
@@ -57,7 +57,7 @@ void fsck_facts_free(struct fsck *f);
 
 /* ---- read.c ---- */
 
-/* Read blocks from the overlay, or from the writes that are still kept back from it. */
+/* Read blocks from the overlay, or from the kept writes, which are not on the overlay yet. */
 int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf);
 /* Read inode ino from the overlay. raw: inode_size bytes, or NULL. The checksum is not verified. */
 int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw);
@@ -81,11 +81,12 @@ void fsck_kept_free(struct fsck_owners *o);
 /* ---- nodes.c ---- */
 
 /*
- * Can the block be no node of this map, because it is group metadata or has hardly a valid pointer?
+ * Is the block certainly no node of this map? Group metadata is not, and a block that has hardly a
+ * valid pointer.
  */
 bool fsck_node_is_foreign(struct fsck *f, const struct xw_inode *in, xw_blk blk);
 
-/* ---- inline.c: inodes whose contents are in their record ---- */
+/* ---- inline.c: inline data ---- */
 
 /* Offset of the value of system.data in the record; *len 0: there is none. */
 size_t fsck_inline_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
@@ -99,15 +100,15 @@ void fsck_inline_seal(const struct fsck *f, const struct xw_inode *in, uint8_t *
 
 /* Add an inode in use to the usage of its owners; called when its i_blocks is correct. */
 int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in);
-/* Undo fsck_usage_add() for an inode without attributes that turned out to be a hidden file. */
+/* Undo fsck_quota_add() for an inode without attributes that turned out to be a hidden file. */
 int fsck_quota_remove(struct fsck *f, const struct xw_inode *in);
 void fsck_quota_free(struct fsck *f);
 
 /* ---- last_look.c ---- */
 
 /*
- * Exclude the blocks written so far from the last look: the replay of the journal and the orphans
- * wrote them.
+ * Exclude the blocks written so far, by the replay of the journal and by orphans, from the last
+ * look.
  */
 int fsck_opened(struct fsck *f);
 /* Exclude this block, too: its contents change on purpose. XW_ERR_NOMEM. */

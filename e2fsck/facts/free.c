@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Search for clusters that nobody claims. */
+/* Searches for unclaimed clusters. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -11,7 +11,10 @@ struct span {
 	uint64_t first, end; /* clusters */
 };
 
-/* Looks for clusters in [first, end) of one group; bits: its bitmap, or NULL. */
+/*
+ * Find the first cluster of the group, from cluster `from` on, that is neither claimed nor in use
+ * in the group's bitmap `bits`, which may be NULL.
+ */
 static bool find_in(const struct fsck *f, struct span group, uint64_t from, const uint8_t *bits,
 		    uint64_t *out)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Inodes to which only the superblock refers: what their numbers and contents say; see hidden.h. */
+/* Identifies inodes to which only the superblock refers, by number and contents; see hidden.h. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -30,8 +30,8 @@ bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
 }
 
 /*
- * Read the first block of a file, whatever its mode, and even if its extent is unwritten. false:
- * there is no readable one.
+ * Read the first block of a file, whatever its mode, and even if its extent is unwritten. False:
+ * there is no readable block.
  */
 static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf)
 {

@@ -11,7 +11,7 @@
 
 /* Where the superblock stores the inode of a quota file; type: enum xw_quota_type. */
 uint32_t *fsck_quota_inum(struct xw_super *sb, int type);
-/* Is this a number that inodes of users and hidden inodes can have? */
+/* May a user's inode or a hidden inode have this number? */
 bool fsck_is_user_inode(const struct xw_super *sb, xw_ino ino);
 /* Does the superblock validly refer to ino, with the required feature set? */
 bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino);

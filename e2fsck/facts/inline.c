@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* system.data, the attribute with the second part of inline contents. */
+/* system.data, the attribute with the second part of inline data. */
 #include "config.h"
 
 #include <string.h>

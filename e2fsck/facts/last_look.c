@@ -23,7 +23,7 @@ struct look {
 	struct xw_dev *base;
 	struct xw_blockset *changed; /* blocks of files that differ from the base */
 	struct xw_walk_map walk, now; /* of the base, and of the overlay */
-	xw_ino ino; /* a file that had one of them; 0: none found */
+	xw_ino ino; /* a file that had a changed block; 0: none found */
 	xw_blk blk;
 };
 

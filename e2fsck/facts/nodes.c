@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Blocks that cannot be nodes of a map. */
+/* Recognizes blocks that cannot be nodes of a map. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 enum { FOREIGN_MIN = 8 }; /* up to this many wrong pointers, the block may be a damaged node */
 
 /*
- * Most pointers are outside of the filesystem, so this is no indirect block. Nodes of extent trees
- * have headers instead.
+ * Are most pointers outside of the filesystem? Then the block is no indirect block. Nodes of extent
+ * trees are recognized by their headers instead.
  */
 static bool is_foreign(struct fsck *f, xw_blk blk)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Examine the blocks of an inode that may be the orphan file: is it the orphan file, and is it
- * valid?
- */
+/* Examines the blocks of an inode that may be the orphan file. */
 #ifndef XW_FSCK_ORPHAN_BLOCKS_H
 #define XW_FSCK_ORPHAN_BLOCKS_H
 
@@ -10,13 +7,14 @@
 
 struct fsck_orphan_file {
 	XW_VEC(struct xw_map_run) runs;
-	uint32_t seed; /* of their checksums */
-	bool csum; /* the blocks have some */
-	bool valid; /* a file that can be one: blocks without a hole, as many as its size says */
-	uint64_t blocks; /* mapped, */
-	uint64_t known; /* of these with the magic, */
-	uint64_t good; /* and with a right checksum as well, if the blocks have one */
-	uint64_t in_use; /* the first good one with an entry, a logical block; UINT64_MAX: none */
+	uint32_t seed; /* seed of the blocks' checksums */
+	bool csum; /* the blocks have checksums */
+	bool valid; /* a regular file without holes, and with as many blocks as its size says */
+	uint64_t blocks; /* mapped blocks */
+	uint64_t known; /* mapped blocks with the magic number */
+	uint64_t good; /* known blocks whose checksum is correct, or not used */
+	uint64_t
+		in_use; /* logical number of the first good block with an entry; UINT64_MAX: none */
 };
 
 /*

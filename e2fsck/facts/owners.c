@@ -200,8 +200,8 @@ static bool is_of(const struct fsck *f, enum fsck_owner owner, xw_blk blk)
 }
 
 /*
- * Is writing the block forbidden although that owner has it? Group metadata never moves, not even
- * off a listed bad block; writing it is safe once contested.c has copied the other owner's
+ * Is the owner not allowed to write the block, because it is contested? Group metadata never moves,
+ * not even off a listed bad block; writing it is safe once contested.c has copied the other owner's
  * contents.
  */
 static bool is_shared(const struct fsck *f, enum fsck_owner owner, xw_blk blk)

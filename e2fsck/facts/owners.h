@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The owner map: to whom every block of the filesystem belongs, as a round has found out.
+ * The owner map: which owner each block of the filesystem has, as found out by a round.
  *
  * Clusters are claimed while inodes are read, group metadata first. A cluster that is claimed again
- * is contested: it has several owners until one of them has got a copy (contested.c). When all
- * claims are known the map is settled. From then on fsck_write() writes only what belongs to the
- * owner it names, and to nobody else; until then it keeps what it is given.
+ * is contested: it has several owners until contested.c has copied it. When all claims are known,
+ * the map is settled. From then on fsck_write() writes only blocks that belong to the given owner
+ * alone; until then it keeps the blocks in memory.
  */
 #ifndef XW_FSCK_OWNERS_H
 #define XW_FSCK_OWNERS_H
@@ -16,7 +16,7 @@
 
 enum fsck_owner {
 	FSCK_O_GROUP, /* superblocks, descriptors, bitmaps, inode tables */
-	FSCK_O_RESIZE, /* the block of the resize inode outside of them */
+	FSCK_O_RESIZE, /* blocks of the resize inode outside of group metadata */
 	FSCK_O_MMP,
 	FSCK_O_MAP, /* nodes of extent trees, indirect blocks */
 	FSCK_O_DIR,
@@ -31,7 +31,10 @@ enum fsck_owner {
 struct fsck_owners {
 	struct xw_blockset *claims; /* clusters in use */
 	struct xw_blockset *contested; /* clusters claimed more than once; NULL: none */
-	/* clusters of each owner; FSCK_O_GROUP is sysmap, FSCK_O_DATA are claims of nobody else */
+	/*
+	 * clusters of each owner; those of FSCK_O_GROUP are in sysmap, and claims without another
+	 * owner are FSCK_O_DATA
+	 */
 	struct xw_blockset *of[FSCK_OWNERS];
 	struct xw_sysmap *sysmap; /* location of group metadata */
 	struct xw_table kept; /* writes waiting for the map to be settled; read.c */
@@ -69,7 +72,7 @@ void fsck_unclaim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t le
 int fsck_give(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
 /* Claim all metadata of groups: the first claims of a round. */
 int fsck_claim_metadata(struct fsck *f);
-/* Descriptors have changed: read the places of group metadata again. */
+/* Read the locations of group metadata again, after a change of descriptors. */
 int fsck_places_changed(struct fsck *f);
 
 /* The cluster of a block, counted from the first data block; the number of clusters. */
@@ -80,7 +83,7 @@ bool fsck_is_claimed(const struct fsck *f, xw_blk blk);
 bool fsck_is_contested(const struct fsck *f, xw_blk blk);
 /* Is any of these blocks metadata of a group? */
 bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len);
-/* Do all these blocks belong to the owner, and to nobody else? */
+/* Do all these blocks belong to that owner alone? */
 bool fsck_owns(const struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
 
 /*

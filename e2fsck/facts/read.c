@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reading the overlay, and the writes that are kept back from it. */
+/* Reads of the overlay, and writes that are kept in memory until the owner map is settled. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The end of a round, and of all repairs. */
+/* The end of a round, and the end of all repairs. */
 #include "config.h"
 
 #include <stdlib.h>

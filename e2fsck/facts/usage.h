@@ -9,7 +9,7 @@
 /* Usage of one id. */
 struct fsck_usage {
 	uint64_t key; /* fsck_usage_key(id); 0: unused slot */
-	bool seen; /* the file contains it */
+	bool seen; /* the quota file contains the id */
 	uint64_t inodes, space; /* count, bytes */
 };
 

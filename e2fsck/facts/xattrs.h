@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about attributes, which that phase and usage.c share. */
+/* Facts about attributes, shared by the phase `xattrs` and usage.c. */
 #ifndef XW_FSCK_XATTRS_H
 #define XW_FSCK_XATTRS_H
 
@@ -21,7 +21,7 @@ struct fsck_ea {
 	xw_ino ino; /* 0: not in use */
 	uint64_t refs; /* number of entries; those of a shared block count once */
 	uint32_t size; /* of the value */
-	bool lost; /* the value was found elsewhere, and the user wants to leave it there */
+	bool lost; /* the value was found in another inode, and correcting the number was declined */
 	bool old; /* made by Lustre: refers to its owner and has no reference count */
 };
 
@@ -37,8 +37,8 @@ struct fsck_xattrs {
 	XW_VEC(struct fsck_xattr_user) users;
 	uint8_t *buf; /* two blocks */
 	bool feature_told; /* the missing feature of EA inodes was reported */
-	xw_ino last; /* the inode that was checked last, */
-	uint64_t last_ea; /* and the number of its entries with values in EA inodes, for quota */
+	xw_ino last; /* the inode that was checked last */
+	uint64_t last_ea; /* its number of entries with values in EA inodes, for quota */
 };
 
 extern const struct xw_table_kind fsck_xattr_by_block, fsck_ea_by_ino;

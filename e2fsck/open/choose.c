@@ -40,7 +40,7 @@ enum { MENDED_MAX = 5 }; /* limit of changed fields in a superblock that nothing
 enum vote {
 	BY_EVIDENCE, /* the value of the backup is used only if the device supports it */
 	BY_VOTE, /* or if two backups agree */
-	BY_SUM, /* or only if the checksum of the primary is wrong: a setting */
+	BY_SUM, /* a setting: only if the checksum of the primary is wrong */
 };
 
 static const struct field {
@@ -204,7 +204,10 @@ static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
 	return false;
 }
 
-/* A tie between a damaged primary and a copy; a filesystem may have grown since the copy. */
+/*
+ * May the copy decide a tie with a damaged primary? Not for a smaller number of blocks, since the
+ * filesystem may have grown after the copy was written.
+ */
 static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c, const struct field *d)
 {
 	return d->off != offsetof(struct xw_super, blocks_count) ||
@@ -363,8 +366,9 @@ static bool has_stale(const struct fsck_copies *all, const struct xw_super *sb)
 }
 
 /*
- * Do features differ from those of a backup, apart from what Linux sets in the primary alone? As
- * with e2fsck(8) other bits that it sets there count, until a check has renewed the backups.
+ * Do features differ from those of a backup, apart from bits that Linux sets in the primary alone?
+ * Other bits that are set only there count as differences, as in e2fsck(8), until a check has
+ * renewed the backups.
  */
 static bool features_differ(const struct fsck_copies *all, const struct xw_super *sb)
 {
@@ -415,8 +419,9 @@ static bool is_damaged(const uint8_t *raw)
 }
 
 /*
- * Without a backup: a correct checksum is overruled only by a superblock that fits perfectly, or
- * whose fields contradict each other less. Damage of a descriptor never makes a superblock wrong.
+ * Without a backup, a correct checksum is overruled only by a superblock that fits perfectly, or
+ * whose fields contradict each other less. A damaged descriptor is no evidence against a
+ * superblock.
  */
 static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 {
@@ -467,7 +472,7 @@ static bool same_places(const struct xw_super *a, const struct xw_super *b)
 		 (XW_RO_BIGALLOC | XW_RO_SPARSE_SUPER));
 }
 
-/* Should there be copies? */
+/* Does a filesystem with this superblock have backups? */
 static bool has_copies(const struct xw_super *sb)
 {
 	return fsck_super_usable(sb) && xw_super_groups(sb) > 1 &&
@@ -509,7 +514,7 @@ static bool declined_places(const struct fsck *f, const struct xw_super *mended,
 	return f->opts.mode != FSCK_NO && !same_places(mended, proposed);
 }
 
-/* It can be opened, but the device contradicts it, or the backups differ. */
+/* Repair a primary that can be opened, if the device contradicts it or the backups differ. */
 static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			struct fsck_copies *all)
 {
@@ -585,8 +590,9 @@ static unsigned count_changes(const struct xw_super *a, const struct xw_super *b
 }
 
 /*
- * The primary is unusable. Without a backup and without a checksum that proves it, only a few
- * fields of it are mended: another block in its place would give a filesystem that never was.
+ * Replace an unusable primary. Without a backup, and without a checksum that proves the result,
+ * only a few fields may be changed: otherwise any block in its place could become the superblock of
+ * a filesystem that never existed.
  */
 static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			   struct fsck_copies *all)
@@ -611,7 +617,7 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 					c->sb.mkfs_time == sb->mkfs_time);
 	proved = fsck_mend_alone(f->dev, &mended, true) && fsck_super_usable(&mended);
 	limit = proved ? INT_MAX : sb->magic == XW_SUPER_MAGIC ? 16 : 6;
-	if (!is_damaged(raw)) /* but for the magic */
+	if (!is_damaged(raw)) /* except for the magic */
 		mend_alone(f->dev, &mended, false);
 	mended.blocks_count = fsck_counted_blocks(f->dev, &mended);
 	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit ||

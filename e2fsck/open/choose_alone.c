@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Mends a superblock that has no backup: fields are tried with the values that they could have had,
- * and what the device supports best (evidence.c) is kept.
+ * Mends a superblock without a backup: possible values of fields are tried, and the superblock that
+ * fits the device best (evidence.c) is kept.
  */
 #include "config.h"
 
@@ -51,9 +51,9 @@ static void try_super(struct trial *t, const struct xw_super *sb)
 #define RARE_RO (XW_RO_READONLY | FSCK_RO_SHARED_BLOCKS | XW_RO_ITREE | XW_RO_ORPHAN_PRESENT)
 
 /*
- * A feature word with many unknown bits is garbage, of which the known bits prove nothing either.
- * Those that are harmless if unused stay; others need a number in the superblock, or support by the
- * device. An itree sets its own bit again.
+ * A feature word with many unknown bits is garbage, so its known bits prove nothing either. Bits
+ * that are harmless if unused stay; others stay only with a number in the superblock, or if the
+ * device supports them. A valid itree sets its bit again.
  */
 static bool drop_garbage(struct xw_super *sb)
 {
@@ -200,7 +200,7 @@ static void try_clusters(struct trial *t, const struct xw_super *from)
 	sb = *from;
 	if (sb.log_cluster_size < sb.log_block_size || sb.log_cluster_size > XW_LOG_CLUSTER_MAX)
 		return;
-	/* Of two that fit equally well the first is taken: as many as a bitmap has bits. */
+	/* Of candidates that fit equally well the first is chosen: a bitmap full of clusters. */
 	sb.clusters_per_group = 8 * xw_super_block_size(from);
 	sb.blocks_per_group = sb.clusters_per_group << (sb.log_cluster_size - sb.log_block_size);
 	try_super(t, &sb);
@@ -212,7 +212,7 @@ static void try_clusters(struct trial *t, const struct xw_super *from)
 	try_super(t, &sb);
 }
 
-/* Reserved descriptor blocks that overlap the metadata of group 0 end where that begins. */
+/* If the reserved descriptor blocks overlap the metadata of group 0, they end where it begins. */
 static void try_reserved(struct trial *t, const struct xw_super *from)
 {
 	struct xw_super sb = *from;
@@ -358,8 +358,8 @@ static void swap(uint32_t *a, uint32_t *b)
 }
 
 /*
- * The value of the four bytes at `at` with which the checksum is right. Each bit of them changes
- * the checksum in a way of its own, so that there is exactly one.
+ * Compute the value of the four bytes at `at` for which the checksum is correct. There is exactly
+ * one, since each bit changes the checksum differently.
  */
 static uint32_t solve(uint8_t *raw, unsigned at)
 {
@@ -397,8 +397,8 @@ static uint32_t solve(uint8_t *raw, unsigned at)
 }
 
 /*
- * A single damaged field has exactly one value with which the stored checksum is right; a sound
- * field of four bytes has one as well, but hardly one that fits the device.
+ * A single damaged field has exactly one value for which the stored checksum is correct. So has an
+ * intact field of four bytes, but that value hardly ever fits the device.
  */
 static void try_words(struct trial *t, const struct xw_super *from)
 {

@@ -113,8 +113,8 @@ uint32_t fsck_first_block(const struct xw_super *sb)
 }
 
 /*
- * Number of fields that keep the filesystem from being opened, so that repairing one of several
- * counts.
+ * Number of fields that keep the filesystem from being opened; counted, so that repairing one of
+ * several is an improvement.
  */
 static unsigned faults(const struct xw_super *sb)
 {
@@ -224,8 +224,8 @@ bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk t
 }
 
 /*
- * Does the group's metadata overlap the place of descriptors or reserved descriptors? A single
- * location may be wrong itself, unless it is the table with the root directory.
+ * Does the group's metadata overlap descriptors or reserved descriptors? A single overlapping
+ * location may be damage of the descriptor, unless it is the table with the root directory.
  */
 static bool head_overlaps(struct xw_dev *dev, const struct xw_image *img,
 			  const struct xw_group_desc *gd, uint64_t group)

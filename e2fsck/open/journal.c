@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The inode of the journal: whether it is valid, its backup in the superblock, and dropping a
- * journal that is beyond repair.
+ * The inode of the journal: validity, the backup in the superblock, and dropping a journal that is
+ * beyond repair.
  */
 #include "config.h"
 
@@ -71,7 +71,10 @@ static bool read_runs(struct fsck *f, struct fsck_journal *j, struct runs *r)
 	return !more;
 }
 
-/* Is it a regular file whose blocks are all mapped once and written, and none beyond its size? */
+/*
+ * Is the journal a regular file whose blocks are all mapped once and written, and none beyond its
+ * size?
+ */
 bool fsck_journal_is_whole(struct fsck *f, struct fsck_journal *j)
 {
 	const uint32_t bs = f->img->block_size;

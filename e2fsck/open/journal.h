@@ -33,7 +33,10 @@ bool fsck_journal_is_inside(struct fsck *f);
 /* May an inode of that number be the journal? */
 bool fsck_journal_may_be(const struct xw_super *sb, xw_ino ino);
 int fsck_journal_load(struct fsck *f, xw_ino ino, struct fsck_journal *j);
-/* Is it a regular file whose blocks are all mapped once and written, and none beyond its size? */
+/*
+ * Is the journal a regular file whose blocks are all mapped once and written, and none beyond its
+ * size?
+ */
 bool fsck_journal_is_whole(struct fsck *f, struct fsck_journal *j);
 /* Use the backup of the inode in the superblock. */
 bool fsck_journal_from_saved(struct fsck *f, struct fsck_journal *j);

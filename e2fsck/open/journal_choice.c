@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * What to replay of a damaged log. Linux refuses such a log, and e2fsck replays nothing of one with
- * checksums. That is right where the blocks of the log were written in place before the crash:
- * older copies would undo what came later. Where they were not, what is left of the log is worth
- * more than nothing. So each outcome is tried on an overlay of its own, and judged by
+ * Chooses the blocks of a damaged log that are replayed. Linux refuses such a log, and e2fsck
+ * replays nothing if the log has checksums. That is right if these blocks were written in place
+ * before the crash, since older copies would undo later changes. Otherwise the intact part of the
+ * log should be replayed. So each outcome is tried on an overlay of its own, and judged by
  *
  *	versions  blocks in place that equal a copy behind the damage are newer than one before it
  *	times     of inode records: which ones were changed last?
- *	tally     names that lead to sound inodes, and what is inconsistent
+ *	tally     entries that refer to valid inodes, and inconsistencies
  *
- * Where nothing tells the outcomes apart, the blocks before the damage are replayed: they verify,
- * and the log was in use. Where only data blocks are damaged, all others.
+ * If the outcomes cannot be distinguished, the blocks before the damage are replayed, since they
+ * verify and the log was in use. If only data blocks are damaged, all others are replayed.
  */
 #include "config.h"
 
@@ -26,8 +26,8 @@
 #define IMAGE_FLAGS (XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT | XW_IMAGE_LENIENT)
 
 struct tally {
-	uint64_t names; /* that lead to an inode in use, of their type */
-	uint64_t bad; /* names that do not; directories, maps and blocks that contradict */
+	uint64_t names; /* entries that refer to an inode in use of their type */
+	uint64_t bad; /* other entries; inconsistent directories, maps and blocks */
 };
 
 struct count {
@@ -240,11 +240,13 @@ struct chooser {
 	struct xw_log *log;
 	struct tables tables;
 	uint8_t *home, *copy, *other; /* blocks */
-	/* all of the log that verifies; of that, what is before and behind the damage */
+	/* replays of all of the log that verifies, and of the parts before and behind the damage */
 	struct outcome beyond, before, rest;
 };
 
-/* Is block i of the plan older than the one in place, because `all` has a later copy like that? */
+/*
+ * Is block i of the plan older than the block in place, because that equals a later copy in `all`?
+ */
 static int is_overtaken(struct chooser *c, const struct outcome *o, size_t i, bool *yes)
 {
 	const struct xw_replay *all = &c->beyond.plan;
@@ -291,10 +293,7 @@ static bool goes_back(const struct outcome *o)
 	return o->overtaken || o->age.home > o->age.log;
 }
 
-/*
- * The tally needs a walk over the filesystem, so it is taken only of outcomes between which it can
- * decide.
- */
+/* The tally requires a walk over the filesystem, so outcomes that undo later changes get none. */
 static int try_outcome(struct chooser *c, struct outcome *o)
 {
 	struct xw_dev *trial;
@@ -312,7 +311,7 @@ static int try_outcome(struct chooser *c, struct outcome *o)
 	return rc;
 }
 
-/* More names and less damage; names count for what damage may cost. */
+/* The value of an outcome: a name makes up for one inconsistency. */
 static int64_t worth(const struct tally *t)
 {
 	return (int64_t)t->names - (int64_t)t->bad;

@@ -107,7 +107,7 @@ int fsck_open(struct fsck *f)
 	if (f->replayed)
 		fsck_tell_replayed(f);
 	xw_edit_hold_all(f->edit);
-	xw_edit_keep_log(f->edit); /* emptying one that cannot be replayed may be declined */
+	xw_edit_keep_log(f->edit); /* the user may decline to empty a log that cannot be replayed */
 	xw_overlay_set_unreadable(f->dev, note_unreadable, f);
 	rc = fsck_check_places(f);
 	if (!rc && xw_edit_recovered(f->edit)->stuck)
@@ -116,7 +116,7 @@ int fsck_open(struct fsck *f)
 		rc = fsck_choose_super(f);
 	if (!rc)
 		rc = fsck_reopen(f);
-	/* Recovery could not see the mark in a superblock that is mended only now. */
+	/* The pending bit of a superblock that was repaired just now was not seen by recovery. */
 	if (!rc && f->img->sb.feature_incompat & XW_INCOMPAT_PENDING) {
 		rc = drop_pending(f);
 		rc = rc ? rc : fsck_reopen(f);
@@ -221,7 +221,7 @@ int fsck_close(struct fsck *f, bool commit)
 	return rc;
 }
 
-/* Mounted too often, or not checked for too long. */
+/* Is a check due, by number of mounts or by time? */
 static bool is_due(const struct xw_super *sb, int64_t now)
 {
 	if (sb->max_mnt_count > 0 && sb->mnt_count >= (uint16_t)sb->max_mnt_count)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening the image, with what comes before any phase: superblock, journal, orphans; closing it. */
+/*
+ * Opening the image, with the steps before the first phase: superblock, journal, orphans. Closing
+ * it.
+ */
 #ifndef XW_FSCK_OPEN_H
 #define XW_FSCK_OPEN_H
 
@@ -45,8 +48,7 @@ void fsck_unused_take(struct fsck *f);
 /* Offer free blocks for the redo record; called directly before the commit. */
 void fsck_unused_offer(struct fsck *f);
 void fsck_unused_free(struct fsck *f);
-/* -E discard, after the commit. */
-/* Best effort: the repair has succeeded, so that a failure is a warning. */
+/* -E discard, after the commit. The repair has succeeded, so a failure is only a warning. */
 void fsck_unused_discard(struct fsck *f);
 
 /* ---- evidence.c ---- */
@@ -88,8 +90,8 @@ int fsck_super_ideal(const struct xw_super *sb);
 /* Does an inode table with the root directory start at block `table`? */
 bool fsck_is_root_table(struct xw_dev *dev, const struct xw_image *img, xw_blk table);
 /*
- * Is there, by sb's own geometry, such a table where the descriptor of group 0 does not lead? Then
- * the descriptor is wrong, and not sb.
+ * Is there such a table at another block than the descriptor of group 0 says, by sb's geometry?
+ * Then the descriptor is wrong, and not sb.
  */
 bool fsck_root_is_elsewhere(struct xw_dev *dev, const struct xw_super *sb);
 /*
@@ -104,7 +106,7 @@ bool fsck_hash_is_unknown(const struct xw_super *sb);
  * must be?
  */
 bool fsck_group_has(const struct xw_image *img, uint64_t group, xw_blk blk, uint64_t len);
-/* Are its bitmaps and its table inside of the filesystem, without flex_bg of the group? */
+/* Are bitmaps and table of the group inside of the filesystem, and without flex_bg of the group? */
 bool fsck_group_has_places(const struct xw_image *img, uint64_t group,
 			   const struct xw_group_desc *gd);
 
@@ -130,7 +132,7 @@ int fsck_copies_named(struct fsck *f, struct fsck_copies *all);
 
 /* ---- places.c ---- */
 
-/* Can files be created in this directory, which may have to be created as well? 0, or an errno. */
+/* Can files be created in this directory, which may have to be created as well? Sets errno. */
 bool fsck_can_make_in(const char *dir);
 /* Check the files given by -z and --redo-file. XW_ERR_EXISTS, XW_ERR_NOTFOUND, XW_ERR_IO. */
 int fsck_check_places(struct fsck *f);
@@ -152,9 +154,9 @@ int fsck_choose_super(struct fsck *f);
 bool fsck_journal_is_empty(struct fsck *f);
 /* Does the superblock name no journal, an inode, or a device, as its features say? */
 bool fsck_journal_fields_agree(struct fsck *f);
-/* An external journal that is damaged: a new one is made in the filesystem. */
+/* Drop a damaged external journal; a new journal is created in the filesystem. */
 int fsck_drop_external(struct fsck *f);
-/* The internal one: it is made anew at the end of the round, if there is space then. */
+/* Drop the internal journal; it is created anew at the end of the round, if there is space then. */
 int fsck_drop_journal(struct fsck *f);
 
 /* ---- replay.c, journal_choice.c ---- */
@@ -164,7 +166,7 @@ int fsck_replay(struct fsck *f);
 struct xw_log;
 /* How to replay the log: flags of session/journal.h. XW_ERR_NOMEM, XW_ERR_IO. */
 int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags);
-/* A damaged log was replayed in this way. */
+/* Report that a damaged log was replayed in this way. */
 void fsck_found_replay(struct fsck *f, unsigned how);
 
 /*
@@ -173,7 +175,10 @@ void fsck_found_replay(struct fsck *f, unsigned how);
  */
 int fsck_replay_device(struct fsck *f);
 
-/* orphans.c: for a filesystem that is clean otherwise. *done: processed, or there are none. */
+/*
+ * orphans.c: process the orphans of a filesystem that is clean otherwise. *done: all are processed,
+ * or there are none.
+ */
 int fsck_clear_orphans(struct fsck *f, bool *done);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Orphans: inodes that Linux deletes or truncates when it mounts the filesystem. That is done here
- * with the functions of all tools, as one step; if the list or an inode in it is damaged, that step
- * is rolled back, and the inodes are checked like all others.
+ * Orphans: inodes that Linux deletes or truncates when it mounts the filesystem. Here the functions
+ * of all tools do so, in one step. If the list or an inode in it is damaged, the step is rolled
+ * back, and the inodes are checked like all others.
  *
- * What is behind the end of a file that was cut short is zeroed when the owner map says that the
- * block is its own, so a full check follows. The step clears the blocks of an orphan file, so all
- * of these must be blocks of one. They are repaired when the owner map is settled
- * (phases/orphan_file.c).
+ * The rest of the last block of a truncated file is zeroed when the owner map shows that the file
+ * owns the block, so a full check follows. The step clears the blocks of an orphan file, so all of
+ * these must be valid blocks of an orphan file. Damaged ones are repaired when the owner map is
+ * settled (phases/orphan_file.c).
  */
 #include "config.h"
 
@@ -69,7 +69,10 @@ static int finish_orphans(void *arg, struct xw_dev *dev)
 	return rc ? rc : set_state(dev, &state, &errors);
 }
 
-/* Stock e2fsck reports an orphan file in use, and its exit status shows that; not so for a list. */
+/*
+ * As in e2fsck, an orphan file in use is reported and affects the exit status, but an orphan list
+ * does not.
+ */
 static void tell(struct fsck *f, uint64_t in_use)
 {
 	if (f->orphans)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Can the files of -z and --redo-file be created? They are written after all decisions, and finding
- * out then that it is impossible would be late: every question would have been answered in vain.
+ * Checks whether the files of -z and --redo-file can be created. They are written at the very end,
+ * and a failure then would make all answers to questions useless.
  */
 #include "config.h"
 

@@ -72,7 +72,8 @@ int fsck_replay(struct fsck *f)
 	const struct xw_super *sb = &f->img->sb;
 	int rc;
 
-	if (fsck_journal_is_external(sb)) /* or as fsck_check_journal() finds out */
+	if (fsck_journal_is_external(
+		    sb)) /* unless its fields are wrong, which fsck_check_journal() repairs */
 		return fsck_journal_is_inside(f) ? 0 : fsck_replay_device(f);
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) ||
 	    (!(sb->feature_incompat & XW_INCOMPAT_RECOVER) && !f->from_backup))

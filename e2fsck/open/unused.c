@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Free blocks, judged by the claims of the check: for the redo record of the repairs, and for -E
- * discard once they are committed.
+ * Free blocks according to the claims of the check: for the redo record of the repairs, and for -E
+ * discard after these are committed.
  *
- * The claims of the last round say what is free in the repaired filesystem; nothing differs from
- * them, or a finding would be left. The claims of all rounds say what nobody uses in the state that
- * is still on the image, either. Parts of inode tables that were never used are not discarded: a
- * later repair reads them.
+ * A cluster without claims in the last round is free in the repaired filesystem; if anything
+ * differed from these claims, a finding would be left. A cluster without claims in any round is
+ * also free in the state that is still on the image. Parts of inode tables that were never used are
+ * not discarded: a later repair reads them.
  */
 #include "config.h"
 
@@ -63,8 +63,8 @@ static void forget(struct fsck_unused *u)
 }
 
 /*
- * Clusters of different sizes, or counted from different blocks, cannot be compared; then earlier
- * rounds are unknown, and no block counts as free.
+ * Do the clusters have the same size and origin as in earlier rounds? Otherwise these cannot be
+ * compared, and no block counts as free.
  */
 static bool is_same(const struct fsck_unused *u, const struct fsck *f)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Backups of the superblock and of the descriptors, rewritten if one of these was repaired. Of a
- * descriptor in a backup only the locations matter, since the rest changes all the time: descriptor
- * blocks that agree in them are not rewritten.
+ * Rewrites the backups of superblock and descriptors if one of these was repaired. A descriptor
+ * block of a backup is rewritten only if a location in it differs, since the other fields change
+ * all the time.
  */
 #include "config.h"
 

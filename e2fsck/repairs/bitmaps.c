@@ -137,7 +137,7 @@ static void forget_odd(struct fsck_space_scan *s, unsigned flag)
 		s->odd.v[i].odd &= ~flag;
 }
 
-/* One question for all groups; kinds that are not to be repaired are dropped. */
+/* Ask one question for all groups, and forget differences that are not to be repaired. */
 static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
 {
 	const unsigned padding = inodes ? FSCK_SP_INODE_PADDING : FSCK_SP_BLOCK_PADDING;
@@ -164,7 +164,10 @@ static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
 	return 0;
 }
 
-/* Findings about the bitmap of one group. A wrong checksum is a consequence of wrong bits. */
+/*
+ * Report findings about the bitmap of one group. If its bits are wrong, a wrong checksum is their
+ * consequence.
+ */
 static void ask_bitmap(struct fsck *f, struct fsck_space_group *g, bool inodes, xw_blk blk)
 {
 	const unsigned shift = inodes;
@@ -224,7 +227,10 @@ static void ask_flags(struct fsck *f, struct fsck_space_group *g)
 
 /* ---- writing ---- */
 
-/* Write the bitmaps in g->odd, and set the descriptor's fields about them in *gd. */
+/*
+ * Write the bitmaps that differ according to g->odd, and set the descriptor's fields about them in
+ * *gd.
+ */
 static int put_bitmaps(struct fsck *f, const struct fsck_space_group *g, struct xw_group_desc *gd,
 		       uint8_t *bits)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Single entries of a directory changed in place, after all of its blocks have been checked. */
+/* Changes single entries of a directory in place, after all of its blocks have been checked. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rebuilding directories: all of their entries are read once more, however damaged their blocks
- * are, and passed to the builder. Of entries with the same name and inode one is kept. Of entries
- * with the same name and different inodes one keeps it, the others are renamed: a directory keeps
- * it whose ".." leads here, a file that has no more names than links, and else the first.
+ * Rebuilds directories: all of their entries are read once more, however damaged the blocks are,
+ * and passed to the builder. If several entries have the same name and inode, one of them is kept.
+ * If they have different inodes, one entry keeps the name, and the others are renamed. A directory
+ * whose ".." refers to this directory keeps its name first, then a file that does not have more
+ * names than links, otherwise the first entry.
  */
 #include "config.h"
 
@@ -22,7 +23,7 @@
 struct entry {
 	struct xw_dir_entry e;
 	size_t at; /* position in the directory */
-	int weight; /* evidence that the name is its own */
+	int weight; /* evidence that the inode really had this name */
 };
 
 struct salvage {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * -E bmap2extent and optimize_extents: rewriting maps, when a round has found nothing to repair.
- * The next round checks the result.
+ * -E bmap2extent and optimize_extents: rewrites maps when a round has found nothing to repair. The
+ * next round checks the result.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@ enum { STEP = 1024 }; /* maximum number of inodes written at a time */
 struct rewrite {
 	XW_VEC(xw_ino) list; /* inodes whose maps are to be rewritten, ascending */
 	size_t kept; /* inodes that keep their map */
-	xw_ino first; /* the first of these, and the error */
+	xw_ino first; /* the first such inode, and its error */
 	int why;
 };
 
@@ -37,7 +37,7 @@ static uint64_t nodes_for(const struct xw_image *img, uint64_t n)
 	return nodes;
 }
 
-/* Does its tree have more blocks than a new one would? Not if the map is damaged. */
+/* Does the inode's tree have more blocks than a new tree would? False if the map is damaged. */
 static bool is_loose(const struct fsck *f, struct xw_walk_map *w, xw_ino ino,
 		     const struct xw_inode *in)
 {
@@ -143,7 +143,9 @@ static void say_kept(struct fsck *f, const struct rewrite *r)
 		       r->kept > 1 ? " their maps" : "s its map", why);
 }
 
-/* Inodes with names: those of the filesystem itself keep their maps. */
+/*
+ * May the map of this inode be changed? Only inodes with names, not those of the filesystem itself.
+ */
 static bool may_change(const struct fsck *f, xw_ino ino)
 {
 	const struct fsck_inode *i = fsck_inode(f, ino);
@@ -161,7 +163,7 @@ static int set_feature(struct fsck *f)
 	return fsck_super_write(f);
 }
 
-/* A round that did not have to move any block: nothing is shared. */
+/* Clear RO_SHARED_BLOCKS after a round without contested blocks. */
 static int end_sharing(struct fsck *f)
 {
 	struct xw_super *sb = &f->img->sb;

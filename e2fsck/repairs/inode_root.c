@@ -167,7 +167,7 @@ static int map_again(struct fsck *f, struct xw_update *u, const struct fsck_root
 	return put_root(u, found, &in, &raw);
 }
 
-/* Does block 0 of its map not begin with "." and the number of the root? XW_ERR_NOMEM. */
+/* *yes: block 0 of the map does not begin with the root's ".". XW_ERR_NOMEM. */
 static int is_strayed(struct fsck *f, const struct xw_inode *in, bool *yes)
 {
 	auto_free uint8_t *block = malloc(f->img->block_size);

@@ -2,8 +2,8 @@
 /*
  * Rewrites extent trees from their valid runs. Nodes outside of the inode need blocks, and a
  * block's owner is known only when all inodes have been read. So trees are rewritten when the owner
- * map is settled: in those of their old blocks that were nodes and that nobody else claims, then in
- * free blocks. i_blocks and the usage of a round include the new nodes already.
+ * map is settled: first into their old nodes that no other inode claims, then into free blocks.
+ * i_blocks and the usage of the round already include the new nodes.
  */
 #include "config.h"
 
@@ -18,8 +18,8 @@ struct tree {
 	const struct fsck_rebuild *r;
 	struct xw_extent_idx *up; /* index entries for the level that was written last */
 	size_t n;
-	xw_blk *blocks; /* for its nodes, in the order of writing */
-	size_t used; /* of these */
+	xw_blk *blocks; /* blocks for the nodes, in the order of writing */
+	size_t used; /* number of blocks used so far */
 	uint32_t seed;
 	uint8_t *block;
 };
@@ -56,7 +56,7 @@ size_t fsck_map_nodes(const struct fsck *f, size_t n, unsigned *depth)
 	return all;
 }
 
-/* All blocks for the nodes, before the first one is written. XW_ERR_NOSPC: none are taken. */
+/* Claim blocks for all nodes. XW_ERR_NOSPC: no free block stays claimed. */
 static int take_blocks(struct fsck *f, const struct fsck_rebuild *r, xw_blk *blocks, size_t n)
 {
 	size_t have = 0, own;

@@ -13,9 +13,9 @@
 
 /*
  * Write a block of an owner. Sets f->changed, and invalidates the cache of the image. Before the
- * owner map is settled they are kept: fsck_settle() writes those that belong to that owner alone,
- * and drops the others, whose damage is found again when they do. After that a block that belongs
- * to somebody else as well is refused with XW_ERR_INTERNAL.
+ * owner map is settled, blocks are kept in memory: fsck_settle() writes those that belong to their
+ * owner alone, and drops the others, whose damage is found again in a later round. Afterwards a
+ * block with another owner is refused with XW_ERR_INTERNAL.
  */
 int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
 /* As fsck_write(), but a contested block is left unchanged. */
@@ -86,15 +86,15 @@ int fsck_dir_clear_names(struct fsck *f, xw_ino dir, xw_ino ino, const char *nam
 struct fsck_dirscan;
 int fsck_dir_rebuild_all(struct fsck_dirscan *s);
 
-/* ---- lost_found.c: inodes without a name ---- */
+/* ---- lost_found.c: unattached inodes ---- */
 
 struct fsck_lost {
 	XW_VEC(xw_ino) inos;
 };
-/* Remove the name /lost+found from an inode that cannot be used as such. */
+/* Remove the name /lost+found from an inode that cannot be used as lost+found. */
 int fsck_lost_found_check(struct fsck *f);
 /*
- * Create it if it is missing: f->lost_found, 0 if that was declined. Pointers returned by
+ * Create lost+found if it is missing: f->lost_found, 0 if that was declined. Pointers returned by
  * fsck_dir() may become invalid.
  */
 int fsck_lost_found(struct fsck *f);
@@ -119,14 +119,12 @@ int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root
 
 /* inode_root.c: create a missing root directory. */
 int fsck_make_root(struct fsck *f);
-/*
- * The root's map has wrong blocks: map the right ones, if these are found. f->again is set if so.
- */
+/* If the root's map has wrong blocks, map the right blocks if these are found, and set f->again. */
 int fsck_find_root(struct fsck *f);
 
 /* extents.c: maps that -E bmap2extent and optimize_extents change; RO_SHARED_BLOCKS. */
 int fsck_rewrite_maps(struct fsck *f);
-/* Bitmaps, counts and quota, compared with the facts: a phase. */
+/* Compare bitmaps, counts and quota with the facts: a phase. */
 int fsck_check_space(struct fsck *f);
 /* Rewrite the copies of superblock and descriptors from the primary ones. */
 int fsck_renew_backups(struct fsck *f);

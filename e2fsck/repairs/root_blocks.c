@@ -199,8 +199,8 @@ static int look_at_group(struct finder *s, uint64_t group, uint8_t *bits)
 }
 
 /*
- * For a map with wrong blocks: is each block of this extent a directory block without another
- * owner?
+ * Is each block of this extent a directory block without another owner? For a map with wrong
+ * blocks.
  */
 static bool is_own(struct finder *s, const struct xw_map_run *run)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Space and quota, compared with the facts: as a phase, and before anything is allocated. */
+/* Compares space and quota with the facts: as a phase, and before anything is allocated. */
 #include "config.h"
 
 #include "repairs/space.h"
@@ -19,7 +19,7 @@ int fsck_check_space(struct fsck *f)
 	int rc;
 
 	/*
-	 * without claims there was no check; after an update the bitmaps are newer than the facts
+	 * Without claims nothing was checked; after an update the bitmaps are newer than the facts.
 	 */
 	if (f->allocated || !f->owners.claims)
 		return 0;
@@ -39,7 +39,7 @@ static int settle(struct fsck *f)
 	if (!f->owners.claims)
 		return 0;
 	rc = fsck_bitmaps_settle(f);
-	/* names decide which inode may be a quota file */
+	/* names tell which inode may be a quota file */
 	if (!rc && !f->stop && f->names_known)
 		rc = look_at_quota(f);
 	if (!rc && f->stop && !f->findings.canceled)

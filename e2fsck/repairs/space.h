@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Groups according to the facts of a round, compared with their descriptors and bitmaps. Shared by
- * space.c, which reports and repairs, and space_scan.c, which finds the groups that differ.
+ * The comparison of groups with the facts of a round. Shared by bitmaps.c, which reports and
+ * repairs, and space_scan.c, which finds the groups that differ.
  */
 #ifndef XW_FSCK_SPACE_H
 #define XW_FSCK_SPACE_H
@@ -61,7 +61,10 @@ int fsck_space_block_bits_read(struct fsck *f, uint64_t group, const struct xw_g
 			       uint8_t *bits);
 int fsck_space_inode_bits_read(struct fsck *f, const struct xw_group_desc *gd, uint8_t *bits);
 
-/* bitmaps.c: compare with the facts, and repair what differs: by the usual policy; always. */
+/*
+ * bitmaps.c: compare with the facts, and repair differences: by the usual policy, or without a
+ * question.
+ */
 int fsck_bitmaps_mend(struct fsck *f);
 int fsck_bitmaps_settle(struct fsck *f);
 /* quota.c: compare quota files with the collected usage. */

@@ -2,7 +2,7 @@
 /*
  * Finds the groups that differ from the facts. One thread reads descriptors in waves; several
  * threads compare the groups of a wave, in slabs of neighbors, whose bitmaps are usually
- * contiguous. A healthy group costs one comparison of a block each, an empty uninitialized one not
+ * contiguous. A healthy group costs the comparison of two blocks, an empty uninitialized group not
  * even that.
  *
  * An uninitialized bitmap represents what Linux initializes it to when the group is first used: the
@@ -96,7 +96,7 @@ static bool put_own(const struct xw_image *img, xw_blk start, uint64_t group_len
 	return true;
 }
 
-/* Mark the group's own metadata in it. */
+/* Set the bits of the group's own metadata; NULL bits: only test whether there is any. */
 static bool own_metadata(const struct xw_image *img, uint64_t group, const struct xw_group_desc *gd,
 			 uint8_t *bits)
 {

@@ -25,7 +25,7 @@ static int put(struct fsck *f, xw_blk blk, const void *buf)
 static int refuse(struct fsck *f, enum fsck_owner owner, xw_blk blk)
 {
 	return xw_fail(&f->diag, XW_ERR_INTERNAL,
-		       "%s: refused to write block %llu as that of %s: it is not that alone",
+		       "%s: refused to write block %llu of %s, since it has another owner, too",
 		       f->opts.image, (unsigned long long)blk, fsck_owner_name(owner));
 }
 
@@ -60,7 +60,7 @@ int fsck_write_kept(struct fsck *f)
 
 /* ---- inodes ---- */
 
-/* Where its record is on the device, in bytes. */
+/* Get the byte offset of an inode's record on the device. */
 static int find_record(struct fsck *f, xw_ino ino, uint64_t *at)
 {
 	struct xw_image *img = f->img;
