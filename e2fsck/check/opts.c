@@ -31,15 +31,6 @@ static bool mode_of(const char *option, enum fsck_mode *mode)
 	return false;
 }
 
-static int set_mode(struct fsck_opts *o, enum fsck_mode mode, struct xw_diag *diag)
-{
-	if (o->mode != FSCK_ASK && o->mode != mode)
-		return FSCK_REFUSE(FSCK_EXIT_ERROR, diag,
-				   "only one of the options -p/-a, -n or -y may be specified");
-	o->mode = mode;
-	return 0;
-}
-
 /* Set an option without a value; false: it is none of these. */
 static bool set_flag(struct fsck_opts *o, const char *option)
 {
@@ -59,36 +50,56 @@ static bool set_flag(struct fsck_opts *o, const char *option)
 	return !strcmp(option, "-r");
 }
 
+typedef int value_setter(struct fsck_opts *o, const char *option, const char *value,
+			 struct xw_diag *diag);
+
 /* As in e2fsck, the block size affects only the search for the superblock of -b. */
-static int set_block_size(struct fsck_opts *o, const char *value, struct xw_diag *diag)
+static int set_block_size(struct fsck_opts *o, const char *option, const char *value,
+			  struct xw_diag *diag)
 {
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || n < 1024 || n > 65536 || (n & (n - 1)))
 		xw_log(diag, XW_LOG_WARN,
-		       "-B %s: is not a block size (1024 to 65536, a power of two); ignored",
-		       value);
+		       "%s %s: is not a block size (1024 to 65536, a power of two); ignored",
+		       option, value);
 	else
 		o->block_size = (uint32_t)n;
 	return 0;
 }
 
-static int set_jobs(struct fsck_opts *o, const char *value, struct xw_diag *diag)
+static int set_extended(struct fsck_opts *o, const char *option, const char *value,
+			struct xw_diag *diag)
+{
+	(void)option;
+	return fsck_opts_extended(o, value, diag);
+}
+
+static int set_jobs(struct fsck_opts *o, const char *option, const char *value,
+		    struct xw_diag *diag)
 {
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || !n || n > 1024)
-		return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "--jobs %s: must be 1 to 1024", value);
+		return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "%s %s: must be 1 to 1024", option,
+				   value);
 	o->jobs = (unsigned)n;
 	return 0;
 }
 
-static int set_now(struct fsck_opts *o, const char *value, struct xw_diag *diag)
+static int set_commit(struct fsck_opts *o, const char *option, const char *value,
+		      struct xw_diag *diag)
+{
+	(void)option;
+	return xw_commit_how_set(value, &o->how, diag) ? FSCK_EXIT_USAGE : 0;
+}
+
+static int set_now(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag)
 {
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || n > INT64_MAX)
-		return refuse_number(diag, "now", value);
+		return refuse_number(diag, option, value);
 	o->now = (int64_t)n;
 	o->now_set = true;
 	return 0;
@@ -128,32 +139,22 @@ static const char **name_of(struct fsck_opts *o, const char *option)
 	return NULL;
 }
 
-static int set_value(struct fsck_opts *o, const char *option, const char *value,
-		     struct xw_diag *diag)
+/* The setter of an option whose value is not a name; NULL: it is none of these. */
+static value_setter *setter_of(const char *option)
 {
-	if (!strcmp(option, "-B"))
-		return set_block_size(o, value, diag);
-	if (!strcmp(option, "-E"))
-		return fsck_opts_extended(o, value, diag);
-	if (!strcmp(option, "--jobs"))
-		return set_jobs(o, value, diag);
-	if (!strcmp(option, "--commit"))
-		return xw_commit_how_set(value, &o->how, diag) ? FSCK_EXIT_USAGE : 0;
-	if (!strcmp(option, "now"))
-		return set_now(o, value, diag);
-	return set_number(o, option, value, diag);
-}
+	static const struct {
+		const char *option;
+		value_setter *set;
+	} rows[] = {
+		{"-b", set_number},   {"-B", set_block_size}, {"-E", set_extended},
+		{"-I", set_number},   {"-P", set_number},     {"--commit", set_commit},
+		{"--jobs", set_jobs}, {"now", set_now},
+	};
 
-/* Does the option have a value other than a name? */
-static bool has_value(const char *option)
-{
-	static const char *const names[] = {"-b", "-B",     "-E",       "-I",
-					    "-P", "--jobs", "--commit", "now"};
-
-	for (size_t i = 0; i < XW_ARRAY_SIZE(names); i++)
-		if (!strcmp(option, names[i]))
-			return true;
-	return false;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++)
+		if (!strcmp(option, rows[i].option))
+			return rows[i].set;
+	return NULL;
 }
 
 /* Set an option that takes no value. */
@@ -168,42 +169,36 @@ static int set_alone(struct fsck_opts *o, const char *option, const char *value,
 		return XW_ERR_NOTFOUND;
 	if (value)
 		return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "option %s takes no value", option);
-	if (is_mode)
-		return set_mode(o, mode, diag);
-	(void)set_flag(o, option);
+	if (!is_mode) {
+		(void)set_flag(o, option);
+		return 0;
+	}
+	if (o->mode != FSCK_ASK && o->mode != mode)
+		return FSCK_REFUSE(FSCK_EXIT_ERROR, diag,
+				   "only one of the options -p/-a, -n or -y may be specified");
+	o->mode = mode;
 	return 0;
 }
 
 int xw_fsck_set(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag)
 {
 	const char **name = name_of(o, option);
+	value_setter *const set = setter_of(option);
 
-	if (!name && !has_value(option))
+	if (!name && !set)
 		return set_alone(o, option, value, diag);
 	if (!value)
 		return FSCK_REFUSE(FSCK_EXIT_USAGE, diag, "option %s needs a value", option);
-	if (!name)
-		return set_value(o, option, value, diag);
+	if (set)
+		return set(o, option, value, diag);
 	*name = value;
 	o->bad_keep |= !strcmp(option, "-l");
 	return 0;
 }
 
-/*
- * Set the current time: that of the option, else the clock. Only times after both are in the
- * future.
- */
-static void settle_now(struct fsck_opts *o)
-{
-	const int64_t clock = (int64_t)time(NULL);
-
-	if (!o->now_set)
-		o->now = clock;
-	o->latest = XW_MAX(o->now, clock);
-}
-
 int xw_fsck_settle(struct fsck_opts *o, struct xw_diag *diag)
 {
+	const int64_t clock = (int64_t)time(NULL);
 	const bool no = o->mode == FSCK_NO;
 	const struct {
 		bool both;
@@ -219,7 +214,9 @@ int xw_fsck_settle(struct fsck_opts *o, struct xw_diag *diag)
 		{o->fixes_only && o->optimize_dirs, FSCK_EXIT_ERROR, "-E fixes_only and -D"},
 	};
 
-	settle_now(o);
+	if (!o->now_set)
+		o->now = clock;
+	o->latest = XW_MAX(o->now, clock); /* only later times are in the future */
 	if (o->share_xattrs || o->itree != FSCK_ITREE_KEEP || o->bad_test || o->bad_file ||
 	    o->unshare_blocks || o->bmap2extent)
 		o->force = true;
