@@ -7,15 +7,6 @@
 #include "facts/usage.h"
 #include "facts/xattrs.h"
 
-static void rebuilds_free(struct fsck *f)
-{
-	for (size_t i = 0; i < f->rebuilds.n; i++) {
-		free(f->rebuilds.v[i].runs);
-		free(f->rebuilds.v[i].nodes);
-	}
-	xw_vec_free(&f->rebuilds);
-}
-
 void fsck_facts_free(struct fsck *f)
 {
 	for (uint64_t g = 0; f->groups && g < f->img->groups; g++)
@@ -23,7 +14,11 @@ void fsck_facts_free(struct fsck *f)
 	free(f->groups);
 	f->groups = NULL;
 	fsck_owners_free(&f->owners);
-	rebuilds_free(f);
+	for (size_t i = 0; i < f->rebuilds.n; i++) {
+		free(f->rebuilds.v[i].runs);
+		free(f->rebuilds.v[i].nodes);
+	}
+	xw_vec_free(&f->rebuilds);
 	xw_vec_free(&f->misplaced);
 	xw_vec_free(&f->dirs);
 	xw_vec_free(&f->dirblocks);

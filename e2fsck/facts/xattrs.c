@@ -21,16 +21,22 @@ void fsck_xattrs_free(struct fsck *f)
 	f->xattrs = NULL;
 }
 
+static void *slot_of(struct fsck *f, struct xw_table *t, const struct xw_table_kind *kind,
+		     uint64_t n, const void *key)
+{
+	if (!xw_table_room(t, kind, NULL))
+		return xw_table_slot(t, kind, NULL, xw_table_number(n), key);
+	xw_fail_nomem(&f->diag, "extended attributes");
+	return NULL;
+}
+
 struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk)
 {
 	struct xw_table *t = &f->xattrs->blocks;
-	struct fsck_xattr_block *slot;
+	struct fsck_xattr_block *slot = slot_of(f, t, &fsck_xattr_by_block, blk, &blk);
 
-	if (xw_table_room(t, &fsck_xattr_by_block, NULL)) {
-		xw_fail_nomem(&f->diag, "extended attributes");
+	if (!slot)
 		return NULL;
-	}
-	slot = xw_table_slot(t, &fsck_xattr_by_block, NULL, xw_table_number(blk), &blk);
 	t->n += !slot->blk;
 	slot->blk = blk;
 	return slot;
@@ -39,13 +45,10 @@ struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk)
 struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino)
 {
 	struct xw_table *t = &f->xattrs->eas;
-	struct fsck_ea *slot;
+	struct fsck_ea *slot = slot_of(f, t, &fsck_ea_by_ino, ino, &ino);
 
-	if (xw_table_room(t, &fsck_ea_by_ino, NULL)) {
-		xw_fail_nomem(&f->diag, "extended attributes");
+	if (!slot)
 		return NULL;
-	}
-	slot = xw_table_slot(t, &fsck_ea_by_ino, NULL, xw_table_number(ino), &ino);
 	t->n += !slot->ino;
 	slot->ino = ino;
 	return slot;

@@ -43,61 +43,56 @@ enum vote {
 	BY_SUM, /* a setting: only if the checksum of the primary is wrong */
 };
 
+#define FIELD(name) #name, offsetof(struct xw_super, name), sizeof(((struct xw_super *)0)->name)
 static const struct field {
 	const char *name;
 	size_t off, len;
 	uint32_t ignore; /* bits that may differ */
 	enum vote vote;
 } fields[] = {
-#define FIELD(name, vote)                                                                          \
-	{                                                                                          \
-#name, offsetof(struct xw_super, name), sizeof(((struct xw_super *)0)->name), 0,   \
-			vote                                                                       \
-	}
-	FIELD(magic, BY_VOTE),
-	FIELD(rev_level, BY_VOTE),
-	FIELD(log_block_size, BY_VOTE),
-	FIELD(first_data_block, BY_VOTE),
-	{"feature_compat", offsetof(struct xw_super, feature_compat), 4, COMPAT_DYNAMIC, BY_VOTE},
-	{"feature_incompat", offsetof(struct xw_super, feature_incompat), 4, INCOMPAT_DYNAMIC,
-	 BY_VOTE},
-	{"feature_ro_compat", offsetof(struct xw_super, feature_ro_compat), 4, RO_DYNAMIC, BY_VOTE},
-	FIELD(inode_size, BY_VOTE),
-	FIELD(desc_size, BY_VOTE),
-	FIELD(blocks_per_group, BY_VOTE),
-	FIELD(log_cluster_size, BY_VOTE),
-	FIELD(clusters_per_group, BY_VOTE),
-	FIELD(inodes_per_group, BY_VOTE),
-	FIELD(first_ino, BY_VOTE),
-	FIELD(first_meta_bg, BY_EVIDENCE),
-	FIELD(blocks_count, BY_EVIDENCE),
-	FIELD(inodes_count, BY_EVIDENCE),
-	FIELD(reserved_gdt_blocks, BY_EVIDENCE),
-	FIELD(log_groups_per_flex, BY_VOTE),
-	FIELD(checksum_type, BY_VOTE),
-	FIELD(uuid, BY_EVIDENCE),
-	FIELD(checksum_seed, BY_EVIDENCE),
-	FIELD(backup_bgs, BY_EVIDENCE),
-	FIELD(creator_os, BY_VOTE),
-	FIELD(encoding, BY_VOTE),
-	FIELD(def_hash_version, BY_EVIDENCE),
-	FIELD(journal_inum, BY_VOTE),
-	FIELD(usr_quota_inum, BY_VOTE),
-	FIELD(grp_quota_inum, BY_VOTE),
-	FIELD(prj_quota_inum, BY_VOTE),
-	FIELD(orphan_file_inum, BY_VOTE),
-	FIELD(mmp_block, BY_VOTE),
-	FIELD(hash_seed, BY_SUM),
-	FIELD(volume_name, BY_SUM),
-	FIELD(errors, BY_SUM),
-	FIELD(r_blocks_count, BY_SUM),
-	FIELD(def_resuid, BY_SUM),
-	FIELD(def_resgid, BY_SUM),
-	FIELD(default_mount_opts, BY_SUM),
-	FIELD(raid_stride, BY_SUM),
-	FIELD(raid_stripe_width, BY_SUM),
-#undef FIELD
+	{FIELD(magic), 0, BY_VOTE},
+	{FIELD(rev_level), 0, BY_VOTE},
+	{FIELD(log_block_size), 0, BY_VOTE},
+	{FIELD(first_data_block), 0, BY_VOTE},
+	{FIELD(feature_compat), COMPAT_DYNAMIC, BY_VOTE},
+	{FIELD(feature_incompat), INCOMPAT_DYNAMIC, BY_VOTE},
+	{FIELD(feature_ro_compat), RO_DYNAMIC, BY_VOTE},
+	{FIELD(inode_size), 0, BY_VOTE},
+	{FIELD(desc_size), 0, BY_VOTE},
+	{FIELD(blocks_per_group), 0, BY_VOTE},
+	{FIELD(log_cluster_size), 0, BY_VOTE},
+	{FIELD(clusters_per_group), 0, BY_VOTE},
+	{FIELD(inodes_per_group), 0, BY_VOTE},
+	{FIELD(first_ino), 0, BY_VOTE},
+	{FIELD(first_meta_bg), 0, BY_EVIDENCE},
+	{FIELD(blocks_count), 0, BY_EVIDENCE},
+	{FIELD(inodes_count), 0, BY_EVIDENCE},
+	{FIELD(reserved_gdt_blocks), 0, BY_EVIDENCE},
+	{FIELD(log_groups_per_flex), 0, BY_VOTE},
+	{FIELD(checksum_type), 0, BY_VOTE},
+	{FIELD(uuid), 0, BY_EVIDENCE},
+	{FIELD(checksum_seed), 0, BY_EVIDENCE},
+	{FIELD(backup_bgs), 0, BY_EVIDENCE},
+	{FIELD(creator_os), 0, BY_VOTE},
+	{FIELD(encoding), 0, BY_VOTE},
+	{FIELD(def_hash_version), 0, BY_EVIDENCE},
+	{FIELD(journal_inum), 0, BY_VOTE},
+	{FIELD(usr_quota_inum), 0, BY_VOTE},
+	{FIELD(grp_quota_inum), 0, BY_VOTE},
+	{FIELD(prj_quota_inum), 0, BY_VOTE},
+	{FIELD(orphan_file_inum), 0, BY_VOTE},
+	{FIELD(mmp_block), 0, BY_VOTE},
+	{FIELD(hash_seed), 0, BY_SUM},
+	{FIELD(volume_name), 0, BY_SUM},
+	{FIELD(errors), 0, BY_SUM},
+	{FIELD(r_blocks_count), 0, BY_SUM},
+	{FIELD(def_resuid), 0, BY_SUM},
+	{FIELD(def_resgid), 0, BY_SUM},
+	{FIELD(default_mount_opts), 0, BY_SUM},
+	{FIELD(raid_stride), 0, BY_SUM},
+	{FIELD(raid_stripe_width), 0, BY_SUM},
 };
+#undef FIELD
 
 static const void *at(const struct xw_super *sb, const struct field *d)
 {
@@ -679,15 +674,13 @@ int fsck_choose_super(struct fsck *f)
 	fsck_quiet_end(&quiet);
 	rc = xw_super_decode(raw, &sb);
 	if (f->opts.backup) {
-		const int decoded = rc;
+		const int named = fsck_copies_named(f, &all);
 
-		rc = fsck_copies_named(f, &all);
-		if (rc)
-			return rc;
-		if (decoded || !agrees(&sb, raw, &all.v[0]))
+		if (named)
+			return named;
+		if (rc || !agrees(&sb, raw, &all.v[0]))
 			return use_copy(f, &all.v[0], &sb, false);
 		all.n = 0; /* the primary is checked as without -b */
-		rc = 0;
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&
 	    !fsck_features_are_odd(&sb) && has_log(f->dev, &sb))

@@ -45,6 +45,15 @@ static void try_super(struct trial *t, const struct xw_super *sb)
 	}
 }
 
+/* Try a copy of the superblock with another value of one field. */
+#define TRY_FIELD(t, from, field, value)                                                           \
+	do {                                                                                       \
+		struct xw_super tried_ = *(from);                                                  \
+                                                                                                   \
+		tried_.field = (value);                                                            \
+		try_super((t), &tried_);                                                           \
+	} while (0)
+
 #define ANY_TOOL_COMPAT                                                                            \
 	(XW_COMPAT_HAS_JOURNAL | XW_COMPAT_EXT_ATTR | XW_COMPAT_RESIZE_INODE | XW_COMPAT_DIR_INDEX)
 #define RARE_INCOMPAT (XW_INCOMPAT_PENDING | XW_INCOMPAT_JOURNAL_DEV)
@@ -106,24 +115,18 @@ static void try_features(struct trial *t, const struct xw_super *from)
 {
 	static const uint32_t incompat[] = {XW_INCOMPAT_64BIT, XW_INCOMPAT_META_BG,
 					    XW_INCOMPAT_JOURNAL_DEV, XW_INCOMPAT_CSUM_SEED};
-	struct xw_super sb = *from;
+	const uint32_t ro = from->feature_ro_compat;
 
 	try_plain_features(t, from);
-	for (size_t i = 0; i < XW_ARRAY_SIZE(incompat); i++) {
-		sb.feature_incompat = from->feature_incompat ^ incompat[i];
-		try_super(t, &sb);
-	}
-	sb = *from;
-	sb.feature_ro_compat ^= XW_RO_BIGALLOC;
-	try_super(t, &sb);
-	sb.feature_ro_compat = from->feature_ro_compat | XW_RO_METADATA_CSUM;
-	try_super(t, &sb);
-	sb.feature_ro_compat = from->feature_ro_compat | XW_RO_GDT_CSUM;
-	try_super(t, &sb);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(incompat); i++)
+		TRY_FIELD(t, from, feature_incompat, from->feature_incompat ^ incompat[i]);
+	TRY_FIELD(t, from, feature_ro_compat, ro ^ XW_RO_BIGALLOC);
+	TRY_FIELD(t, from, feature_ro_compat, ro | XW_RO_METADATA_CSUM);
+	TRY_FIELD(t, from, feature_ro_compat, ro | XW_RO_GDT_CSUM);
 	if (t->damaged || fsck_features_are_odd(from)) {
 		const struct fsck_unknown u = fsck_unknown_features(from);
+		struct xw_super sb = *from;
 
-		sb = *from;
 		sb.feature_compat &= ~u.compat;
 		sb.feature_incompat &= ~u.incompat;
 		sb.feature_ro_compat &= ~u.ro;
@@ -145,14 +148,10 @@ static void try_sizes(struct trial *t, const struct xw_super *from)
 		try_super(t, &sb);
 		sb.log_cluster_size = from->log_cluster_size;
 	}
-	sb = *from;
-	for (uint32_t size = 128; size <= XW_MIN(xw_super_block_size(from), 32768u); size *= 2) {
-		sb.inode_size = (uint16_t)size;
-		try_super(t, &sb);
-	}
-	sb = *from;
-	for (sb.desc_size = 64; sb.desc_size <= 1024; sb.desc_size *= 2)
-		try_super(t, &sb);
+	for (uint32_t size = 128; size <= XW_MIN(xw_super_block_size(from), 32768u); size *= 2)
+		TRY_FIELD(t, from, inode_size, (uint16_t)size);
+	for (uint16_t size = 64; size <= 1024; size *= 2)
+		TRY_FIELD(t, from, desc_size, size);
 	try_features(t, from);
 }
 
@@ -188,6 +187,7 @@ static void try_cluster_sizes(struct trial *t, const struct xw_super *from)
 static void try_clusters(struct trial *t, const struct xw_super *from)
 {
 	struct xw_super sb = *from;
+	unsigned ratio;
 
 	if (!(from->feature_ro_compat & XW_RO_BIGALLOC))
 		return;
@@ -201,15 +201,12 @@ static void try_clusters(struct trial *t, const struct xw_super *from)
 	if (sb.log_cluster_size < sb.log_block_size || sb.log_cluster_size > XW_LOG_CLUSTER_MAX)
 		return;
 	/* Of candidates that fit equally well the first is chosen: a bitmap full of clusters. */
+	ratio = from->log_cluster_size - from->log_block_size;
 	sb.clusters_per_group = 8 * xw_super_block_size(from);
-	sb.blocks_per_group = sb.clusters_per_group << (sb.log_cluster_size - sb.log_block_size);
+	sb.blocks_per_group = sb.clusters_per_group << ratio;
 	try_super(t, &sb);
-	sb = *from;
-	sb.blocks_per_group = sb.clusters_per_group << (sb.log_cluster_size - sb.log_block_size);
-	try_super(t, &sb);
-	sb = *from;
-	sb.clusters_per_group = sb.blocks_per_group >> (sb.log_cluster_size - sb.log_block_size);
-	try_super(t, &sb);
+	TRY_FIELD(t, from, blocks_per_group, from->clusters_per_group << ratio);
+	TRY_FIELD(t, from, clusters_per_group, from->blocks_per_group >> ratio);
 }
 
 /* If the reserved descriptor blocks overlap the metadata of group 0, they end where it begins. */
@@ -273,44 +270,29 @@ static void try_groups(struct trial *t, const struct xw_super *from)
 static void try_counts(struct trial *t, const struct xw_super *from)
 {
 	const uint32_t bs = xw_super_block_size(from);
-	struct xw_super sb = *from;
 	uint64_t groups;
 
 	if (!(from->feature_ro_compat & XW_RO_BIGALLOC))
 		try_groups(t, from);
 	try_per_group(t, from, 8 * (uint64_t)bs);
-	sb.blocks_per_group = sb.clusters_per_group;
-	try_super(t, &sb);
-	sb = *from;
-	sb.clusters_per_group = sb.blocks_per_group;
-	try_super(t, &sb);
+	TRY_FIELD(t, from, blocks_per_group, from->clusters_per_group);
+	TRY_FIELD(t, from, clusters_per_group, from->blocks_per_group);
 	try_clusters(t, from);
-	sb = *from;
-	sb.log_cluster_size = sb.log_block_size;
-	try_super(t, &sb);
-	sb = *from;
+	TRY_FIELD(t, from, log_cluster_size, from->log_block_size);
 	/* A truncated device is no reason to shorten the filesystem. */
-	if (!fsck_super_usable(&sb) ||
-	    sb.inodes_count != xw_super_groups(&sb) * sb.inodes_per_group) {
-		sb.blocks_count = t->dev->size / bs;
-		try_super(t, &sb);
-	}
-	sb = *from;
-	sb.first_ino = 11;
-	try_super(t, &sb);
-	sb = *from;
-	sb.checksum_type = 1;
-	try_super(t, &sb);
-	sb = *from;
-	sb.log_groups_per_flex = 4;
-	try_super(t, &sb);
-	sb = *from;
-	for (sb.rev_level = 0; sb.rev_level <= 1; sb.rev_level++)
-		try_super(t, &sb);
+	if (!fsck_super_usable(from) ||
+	    from->inodes_count != xw_super_groups(from) * from->inodes_per_group)
+		TRY_FIELD(t, from, blocks_count, t->dev->size / bs);
+	TRY_FIELD(t, from, first_ino, 11);
+	TRY_FIELD(t, from, checksum_type, 1);
+	TRY_FIELD(t, from, log_groups_per_flex, 4);
+	TRY_FIELD(t, from, rev_level, 0);
+	TRY_FIELD(t, from, rev_level, 1);
 	/* Of two candidates of equal quality the first is chosen, which the bitmap supports. */
 	groups = xw_super_groups(from);
 	for (int turn = 0; turn < 2 && groups; turn++) {
-		sb = *from;
+		struct xw_super sb = *from;
+
 		if (fsck_bitmap_ends(t->dev, from) == !turn)
 			sb.inodes_count = (uint32_t)(groups * sb.inodes_per_group);
 		else if (sb.inodes_count % groups == 0)

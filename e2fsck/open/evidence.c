@@ -73,11 +73,15 @@ static bool lacks_usual(const struct xw_super *sb, const struct fsck_unknown *u)
 		!(sb->feature_ro_compat & (XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE)));
 }
 
+static unsigned count_bits(uint32_t a, uint32_t b, uint32_t c)
+{
+	return (unsigned)(__builtin_popcount(a) + __builtin_popcount(b) + __builtin_popcount(c));
+}
+
 bool fsck_features_are_odd(const struct xw_super *sb)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
-	const int n = __builtin_popcount(u.compat) + __builtin_popcount(u.incompat) +
-		      __builtin_popcount(u.ro);
+	const unsigned n = count_bits(u.compat, u.incompat, u.ro);
 
 	return n && (n > FSCK_UNKNOWN_MAX || contradicts(sb) || lacks_usual(sb, &u));
 }
@@ -85,13 +89,10 @@ bool fsck_features_are_odd(const struct xw_super *sb)
 bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mended)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
-	const unsigned unknown =
-		(unsigned)(__builtin_popcount(u.compat) + __builtin_popcount(u.incompat) +
-			   __builtin_popcount(u.ro));
-	const unsigned differ =
-		(unsigned)(__builtin_popcount(sb->feature_compat ^ mended->feature_compat) +
-			   __builtin_popcount(sb->feature_incompat ^ mended->feature_incompat) +
-			   __builtin_popcount(sb->feature_ro_compat ^ mended->feature_ro_compat));
+	const unsigned unknown = count_bits(u.compat, u.incompat, u.ro);
+	const unsigned differ = count_bits(sb->feature_compat ^ mended->feature_compat,
+					   sb->feature_incompat ^ mended->feature_incompat,
+					   sb->feature_ro_compat ^ mended->feature_ro_compat);
 	struct xw_super rest = *mended;
 
 	rest.feature_compat = sb->feature_compat;
@@ -148,38 +149,28 @@ static int judge_counts(const struct xw_super *sb, uint64_t size)
 {
 	const uint32_t bs = xw_super_block_size(sb);
 	const bool bigalloc = sb->feature_ro_compat & XW_RO_BIGALLOC;
+	const uint32_t features = sb->feature_compat | sb->feature_incompat | sb->feature_ro_compat;
 	int bad = 0;
 
-	if (sb->inodes_count != xw_super_groups(sb) * sb->inodes_per_group)
-		bad += 4;
-	if (sb->blocks_count > size / bs)
-		bad += 4;
-	if (!bigalloc && sb->log_cluster_size != sb->log_block_size)
-		bad += 2;
-	if (!bigalloc && sb->clusters_per_group != sb->blocks_per_group)
-		bad += 2;
-	if (bigalloc && (uint64_t)sb->clusters_per_group
-					<< (sb->log_cluster_size - sb->log_block_size) !=
-				sb->blocks_per_group)
-		bad += 4;
-	if (sb->blocks_per_group % 8 || sb->inodes_per_group % 8)
-		bad += 2;
-	if (bigalloc && sb->clusters_per_group % 8)
-		bad += 2;
-	if (sb->rev_level == 0 &&
-	    (sb->feature_compat | sb->feature_incompat | sb->feature_ro_compat))
-		bad += 2;
-	if (sb->rev_level && sb->first_ino != 11)
-		bad += 1;
-	if (sb->log_groups_per_flex > 31)
-		bad += 1;
-	if (sb->rev_level && sb->journal_inum && sb->journal_inum != XW_INO_JOURNAL &&
-	    (sb->journal_inum < sb->first_ino || sb->journal_inum > sb->inodes_count))
-		bad += 1;
-	if (sb->reserved_gdt_blocks > bs / 4)
-		bad += 2;
-	if (sb->feature_ro_compat & XW_RO_METADATA_CSUM && sb->checksum_type != 1)
-		bad += 1;
+	bad += 4 * (sb->inodes_count != xw_super_groups(sb) * sb->inodes_per_group);
+	bad += 4 * (sb->blocks_count > size / bs);
+	if (bigalloc) {
+		const unsigned ratio = sb->log_cluster_size - sb->log_block_size;
+
+		bad += 4 * ((uint64_t)sb->clusters_per_group << ratio != sb->blocks_per_group);
+		bad += 2 * (sb->clusters_per_group % 8 != 0);
+	} else {
+		bad += 2 * (sb->log_cluster_size != sb->log_block_size);
+		bad += 2 * (sb->clusters_per_group != sb->blocks_per_group);
+	}
+	bad += 2 * (sb->blocks_per_group % 8 || sb->inodes_per_group % 8);
+	bad += 2 * (sb->rev_level == 0 && features);
+	bad += sb->rev_level && sb->first_ino != 11;
+	bad += sb->log_groups_per_flex > 31;
+	bad += sb->rev_level && sb->journal_inum && sb->journal_inum != XW_INO_JOURNAL &&
+	       (sb->journal_inum < sb->first_ino || sb->journal_inum > sb->inodes_count);
+	bad += 2 * (sb->reserved_gdt_blocks > bs / 4);
+	bad += sb->feature_ro_compat & XW_RO_METADATA_CSUM && sb->checksum_type != 1;
 	return bad;
 }
 
@@ -332,11 +323,6 @@ uint64_t fsck_counted_blocks(struct xw_dev *dev, const struct xw_super *sb)
 									       : sb->blocks_count;
 }
 
-static bool is_empty(const struct xw_group_desc *gd)
-{
-	return !gd->block_bitmap && !gd->inode_bitmap && !gd->inode_table;
-}
-
 static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 {
 	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
@@ -355,7 +341,8 @@ static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 			continue;
 		}
 		xw_group_decode(raw, img->desc_size, &gd);
-		if (is_empty(&gd)) { /* a checksum of zeros with seed zero proves nothing */
+		if (!gd.block_bitmap && !gd.inode_bitmap && !gd.inode_table) {
+			/* empty: a checksum of zeros with seed zero proves nothing */
 			bad_places++;
 			bad_sums++;
 			bad += g ? 0 : 6;

@@ -327,11 +327,6 @@ static bool is_better(const struct outcome *o, const struct tally *alone)
 	return o->tally.bad <= alone->bad && worth(&o->tally) > worth(alone);
 }
 
-static bool is_same(const struct tally *a, const struct tally *b)
-{
-	return a->names == b->names && a->bad == b->bad;
-}
-
 /*
  * If only data blocks of the log are damaged, Linux and e2fsck replay the others. Is the filesystem
  * worse after this replay than without it?
@@ -369,7 +364,7 @@ static void decide(struct chooser *c, const struct tally *alone, unsigned *flags
 		best = best ? better_of(best, &c->before) : &c->before;
 	/* no evidence distinguishes them, and the blocks before the damage verify */
 	if (headers && !best && c->before.plan.blocks.n && !goes_back(&c->before) &&
-	    is_same(&c->before.tally, alone))
+	    c->before.tally.names == alone->names && c->before.tally.bad == alone->bad)
 		best = &c->before;
 	*flags = best ? best->flags : XW_REPLAY_SALVAGE | XW_REPLAY_NOTHING;
 }

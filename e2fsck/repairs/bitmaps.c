@@ -164,27 +164,26 @@ static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
 	return 0;
 }
 
-/*
- * Report findings about the bitmap of one group. If its bits are wrong, a wrong checksum is their
- * consequence.
- */
+/* Report a difference of the group, and forget it if it is not to be repaired. */
+static void ask_odd(struct fsck *f, struct fsck_space_group *g, unsigned odd, enum fsck_id id,
+		    xw_blk blk)
+{
+	const struct fsck_about a = {.id = id, .group = g->group, .blk = blk};
+
+	if (g->odd & odd && !fsck_found(f, &a))
+		g->odd &= ~odd;
+}
+
+/* If the bits of a bitmap are wrong, a wrong checksum is their consequence. */
 static void ask_bitmap(struct fsck *f, struct fsck_space_group *g, bool inodes, xw_blk blk)
 {
-	const unsigned shift = inodes;
-	const unsigned csum = FSCK_SP_BLOCK_CSUM << shift, io = FSCK_SP_BLOCK_IO << shift;
-	const unsigned bits = (FSCK_SP_BLOCKS | FSCK_SP_BLOCK_PADDING) << shift;
-	struct fsck_about a = {.group = g->group, .blk = blk};
+	const unsigned bits = (FSCK_SP_BLOCKS | FSCK_SP_BLOCK_PADDING) << inodes;
 
-	if (g->odd & io) {
-		a.id = inodes ? FSCK_INODE_BITMAP_IO : FSCK_BLOCK_BITMAP_IO;
-		if (!fsck_found(f, &a))
-			g->odd &= ~io;
-	}
-	if (g->odd & csum && !(g->odd & bits)) {
-		a.id = inodes ? FSCK_INODE_BITMAP_CSUM : FSCK_BLOCK_BITMAP_CSUM;
-		if (!fsck_found(f, &a))
-			g->odd &= ~csum;
-	}
+	ask_odd(f, g, FSCK_SP_BLOCK_IO << inodes,
+		inodes ? FSCK_INODE_BITMAP_IO : FSCK_BLOCK_BITMAP_IO, blk);
+	if (!(g->odd & bits))
+		ask_odd(f, g, FSCK_SP_BLOCK_CSUM << inodes,
+			inodes ? FSCK_INODE_BITMAP_CSUM : FSCK_BLOCK_BITMAP_CSUM, blk);
 }
 
 static bool ask_count(struct fsck *f, enum fsck_id id, uint32_t group, uint64_t have, uint64_t want)
@@ -214,15 +213,6 @@ static bool mend_counts(struct fsck *f, const struct fsck_space_group *g, struct
 	if (g->odd & FSCK_SP_UNUSED)
 		any |= mend_count(f, FSCK_ITABLE_UNUSED, g->group, &gd->itable_unused, g->unused);
 	return any;
-}
-
-/* Stock tools and Linux require the bitmap of the last group, which may be short, on disk. */
-static void ask_flags(struct fsck *f, struct fsck_space_group *g)
-{
-	if (g->odd & FSCK_SP_STRAY_UNINIT && !FSCK_FOUND(f, STRAY_UNINIT, .group = g->group))
-		g->odd &= ~FSCK_SP_STRAY_UNINIT;
-	if (g->odd & FSCK_SP_LAST_UNINIT && !FSCK_FOUND(f, LAST_UNINIT, .group = g->group))
-		g->odd &= ~FSCK_SP_LAST_UNINIT;
 }
 
 /* ---- writing ---- */
@@ -271,7 +261,9 @@ static int mend_group(struct fsck *f, struct fsck_space_group *g, uint8_t *bits)
 
 	if (rc)
 		return rc;
-	ask_flags(f, g);
+	ask_odd(f, g, FSCK_SP_STRAY_UNINIT, FSCK_STRAY_UNINIT, 0);
+	/* Stock tools and Linux require the bitmap of the last group, which may be short, on disk. */
+	ask_odd(f, g, FSCK_SP_LAST_UNINIT, FSCK_LAST_UNINIT, 0);
 	ask_bitmap(f, g, false, gd.block_bitmap);
 	ask_bitmap(f, g, true, gd.inode_bitmap);
 	any = mend_counts(f, g, &gd);

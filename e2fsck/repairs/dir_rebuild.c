@@ -125,13 +125,6 @@ static int add_inline(struct salvage *v)
 
 /* ---- duplicate names ---- */
 
-static int compare_names(const struct xw_dir_entry *a, const struct xw_dir_entry *b)
-{
-	const int c = memcmp(a->name, b->name, XW_MIN(a->name_len, b->name_len));
-
-	return c ? c : a->name_len - b->name_len;
-}
-
 static int by_position(const struct entry *a, const struct entry *b)
 {
 	return (a->at > b->at) - (a->at < b->at);
@@ -140,7 +133,7 @@ static int by_position(const struct entry *a, const struct entry *b)
 static int by_inode(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
-	const int c = compare_names(&a->e, &b->e);
+	const int c = fsck_by_name(&a->e, &b->e);
 
 	if (c || a->e.ino == b->e.ino)
 		return c ? c : by_position(a, b);
@@ -151,7 +144,7 @@ static int by_inode(const void *x, const void *y)
 static int by_weight(const void *x, const void *y)
 {
 	const struct entry *a = x, *b = y;
-	const int c = compare_names(&a->e, &b->e);
+	const int c = fsck_by_name(&a->e, &b->e);
 
 	if (c || a->weight == b->weight)
 		return c ? c : by_position(a, b);

@@ -24,25 +24,13 @@ struct rewrite {
 	int why;
 };
 
-/* Blocks of a tree with n extents outside the inode. */
-static uint64_t nodes_for(const struct xw_image *img, uint64_t n)
-{
-	const uint64_t per_block = xw_extent_node_max(img->block_size);
-	uint64_t nodes = 0;
-
-	while (n > XW_EXT_INODE_ENTRIES) {
-		n = xw_div_up(n, per_block);
-		nodes += n;
-	}
-	return nodes;
-}
-
 /* Does the inode's tree have more blocks than a new tree would? False if the map is damaged. */
 static bool is_loose(const struct fsck *f, struct xw_walk_map *w, xw_ino ino,
 		     const struct xw_inode *in)
 {
 	uint64_t extents = 0, nodes = 0, len = 0;
 	struct xw_walk_map_item i, last = {0};
+	unsigned depth;
 	int more = 0;
 
 	if (xw_walk_map_begin(w, ino, in, -1))
@@ -62,7 +50,7 @@ static bool is_loose(const struct fsck *f, struct xw_walk_map *w, xw_ino ino,
 		last = i;
 	}
 	extents += xw_div_up(len, last.unwritten ? XW_EXT_MAX_UNINIT : XW_EXT_MAX_LEN);
-	return !more && nodes > nodes_for(f->img, extents);
+	return !more && nodes > fsck_map_nodes(f, extents, &depth);
 }
 
 static bool is_wanted(struct fsck *f, struct xw_walk_map *w, xw_ino ino)

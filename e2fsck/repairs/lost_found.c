@@ -192,14 +192,6 @@ static int push_name(struct names *v, xw_ino ino, uint8_t ftype, const char *nam
 	return copy && !xw_vec_push(&v->e, e) ? 0 : XW_ERR_NOMEM;
 }
 
-static int by_name(const void *x, const void *y)
-{
-	const struct xw_dir_entry *a = x, *b = y;
-	const int c = memcmp(a->name, b->name, XW_MIN(a->name_len, b->name_len));
-
-	return c ? c : (a->name_len > b->name_len) - (a->name_len < b->name_len);
-}
-
 static int read_names(struct fsck *f, struct xw_update *u, struct names *v)
 {
 	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
@@ -215,7 +207,7 @@ static int read_names(struct fsck *f, struct xw_update *u, struct names *v)
 			rc = push_name(v, e.ino, e.ftype, e.name, e.name_len);
 	v->old = v->e.n;
 	if (v->old)
-		qsort(v->e.v, v->old, sizeof(*v->e.v), by_name);
+		qsort(v->e.v, v->old, sizeof(*v->e.v), fsck_by_name);
 	return rc ? rc : more;
 }
 
@@ -228,7 +220,7 @@ static int choose_name(const struct fsck *f, struct names *v, xw_ino ino)
 		const int n = name_of(name, ino, i);
 		const struct xw_dir_entry e = {.name = name, .name_len = (uint8_t)n};
 
-		if (!v->old || !bsearch(&e, v->e.v, v->old, sizeof(e), by_name))
+		if (!v->old || !bsearch(&e, v->e.v, v->old, sizeof(e), fsck_by_name))
 			return push_name(v, ino, in ? in->ftype : 0, name, (size_t)n);
 	}
 	return XW_ERR_EXISTS;

@@ -6,6 +6,9 @@
 #ifndef XW_FSCK_REPAIRS_H
 #define XW_FSCK_REPAIRS_H
 
+#include <string.h>
+
+#include "dir/build.h"
 #include "facts/facts.h"
 #include "report/report.h"
 
@@ -81,6 +84,15 @@ int fsck_dir_set_parent(struct fsck *f, struct fsck_dir *d, xw_ino parent);
  * those of that name.
  */
 int fsck_dir_clear_names(struct fsck *f, xw_ino dir, xw_ino ino, const char *name);
+
+/* Compare struct xw_dir_entry by name, for qsort() and bsearch(). */
+static inline int fsck_by_name(const void *x, const void *y)
+{
+	const struct xw_dir_entry *a = x, *b = y;
+	const int c = memcmp(a->name, b->name, XW_MIN(a->name_len, b->name_len));
+
+	return c ? c : a->name_len - b->name_len;
+}
 
 /* dir_rebuild.c: every directory with `rebuild`. */
 struct fsck_dirscan;

@@ -156,13 +156,6 @@ static int put_in_order(struct finder *s)
 	return 0;
 }
 
-static void take_first(struct finder *s, xw_blk blk)
-{
-	s->out->first = blk;
-	s->seeded = s->seeded || seed_of_first(s);
-	s->out->subdirs += subdirs_of_first(s);
-}
-
 static int look_at(struct finder *s, xw_blk blk)
 {
 	uint32_t subdirs;
@@ -171,7 +164,9 @@ static int look_at(struct finder *s, xw_blk blk)
 	    fsck_read(s->f, blk, 1, s->block))
 		return 0;
 	if (!s->out->first && is_first(s)) {
-		take_first(s, blk);
+		s->out->first = blk;
+		s->seeded = s->seeded || seed_of_first(s);
+		s->out->subdirs += subdirs_of_first(s);
 		return 0;
 	}
 	if (s->first_only || !is_names(s, &subdirs))

@@ -84,12 +84,6 @@ static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 	all->left += !repaired;
 }
 
-static bool end_preen(struct fsck *f)
-{
-	f->findings.ended = f->stop = true;
-	return false;
-}
-
 static bool ask(struct fsck *f, const struct fsck_about *a)
 {
 	if (was_left(f, a) || !f->to || !f->to->ask)
@@ -119,9 +113,11 @@ static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck
 		return false;
 	if (f->must)
 		return true;
-	if (f->opts.mode == FSCK_PREEN)
-		return row->preen != FSCK_P_ABORT || end_preen(f);
-	if (f->opts.mode == FSCK_YES || f->findings.yes_to_all || !row->offer)
+	if (f->opts.mode == FSCK_PREEN && row->preen == FSCK_P_ABORT) {
+		f->findings.ended = f->stop = true;
+		return false;
+	}
+	if (f->opts.mode != FSCK_ASK || f->findings.yes_to_all || !row->offer)
 		return true;
 	*asked = true;
 	return ask(f, a);

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -15,36 +16,29 @@
 
 #include "say/say.h"
 
-enum { CTRL_C = 3, CTRL_D = 4 };
-
 static enum fsck_answer read_answer(void)
 {
+	static const struct {
+		const char *keys;
+		enum fsck_answer answer;
+	} rows[] = {
+		{"yY \r\n", FSCK_ANSWER_YES},
+		{"nN\033", FSCK_ANSWER_NO}, /* Escape */
+		{"aA", FSCK_ANSWER_ALL},
+		{"\003\004", FSCK_ANSWER_END}, /* Ctrl-C, Ctrl-D */
+	};
+
 	for (;;) {
-		unsigned char key;
+		char key;
 		const ssize_t n = read(STDIN_FILENO, &key, 1);
 
 		if (n < 0 && errno == EINTR && !cli_interrupted())
 			continue;
 		if (n != 1)
 			return FSCK_ANSWER_END;
-		switch (key) {
-		case 'y':
-		case 'Y':
-		case ' ':
-		case '\r':
-		case '\n':
-			return FSCK_ANSWER_YES;
-		case 'n':
-		case 'N':
-		case 27: /* Escape */
-			return FSCK_ANSWER_NO;
-		case 'a':
-		case 'A':
-			return FSCK_ANSWER_ALL;
-		case CTRL_C:
-		case CTRL_D:
-			return FSCK_ANSWER_END;
-		}
+		for (size_t i = 0; key && i < XW_ARRAY_SIZE(rows); i++)
+			if (strchr(rows[i].keys, key))
+				return rows[i].answer;
 	}
 }
 
