@@ -60,27 +60,26 @@ static int commit_replay(struct fsck *f, struct xw_log *log, const struct xw_rep
 
 static int replay(struct fsck *f, struct xw_log *log)
 {
-	struct xw_replay r;
+	auto_end(xw_replay_free) struct xw_replay r = {0};
 	unsigned how;
 	int rc = fsck_choose_replay(f, log, &how);
 
+	if (!rc)
+		rc = xw_replay_plan(log, how, f->img->sb.blocks_count, &r);
 	if (rc)
 		return rc;
-	rc = xw_replay_plan(log, how, f->img->sb.blocks_count, &r);
 	if (how & XW_REPLAY_NOTHING)
 		r.blocks.n = 0;
-	if (!rc) {
-		f->replayed = true;
-		fsck_tell_replayed(f);
-		rc = xw_journal_apply_external(f->dev, log, &r, &f->diag);
-	}
-	if (!rc && r.damaged) {
+	f->replayed = true;
+	fsck_tell_replayed(f);
+	rc = xw_journal_apply_external(f->dev, log, &r, &f->diag);
+	if (rc)
+		return rc;
+	if (r.damaged) {
 		fsck_found_replay(f, how);
 		f->full = true;
 	}
-	if (!rc && !f->stop && f->opts.mode != FSCK_NO)
-		rc = commit_replay(f, log, &r);
-	xw_replay_free(&r);
+	rc = f->stop || f->opts.mode == FSCK_NO ? 0 : commit_replay(f, log, &r);
 	return rc ? rc : fsck_reopen(f);
 }
 

@@ -262,7 +262,7 @@ static int mend_group(struct fsck *f, struct fsck_space_group *g, uint8_t *bits)
 	if (rc)
 		return rc;
 	ask_odd(f, g, FSCK_SP_STRAY_UNINIT, FSCK_STRAY_UNINIT, 0);
-	/* Stock tools and Linux require the bitmap of the last group, which may be short, on disk. */
+	/* Stock tools and Linux require the bitmap of the last group on disk: it may be short. */
 	ask_odd(f, g, FSCK_SP_LAST_UNINIT, FSCK_LAST_UNINIT, 0);
 	ask_bitmap(f, g, false, gd.block_bitmap);
 	ask_bitmap(f, g, true, gd.inode_bitmap);
