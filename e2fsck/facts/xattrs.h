@@ -21,7 +21,7 @@ struct fsck_ea {
 	xw_ino ino; /* 0: not in use */
 	uint64_t refs; /* number of entries; those of a shared block count once */
 	uint32_t size; /* of the value */
-	bool lost; /* the value was found in another inode, and correcting the number was declined */
+	bool lost; /* the value is in another inode; correcting the number was declined */
 	bool old; /* made by Lustre: refers to its owner and has no reference count */
 };
 
