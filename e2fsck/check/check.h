@@ -49,7 +49,7 @@ void fsck_summary_take(struct fsck *f, struct fsck_summary *s);
 
 struct fsck_outcome {
 	struct fsck_summary summary;
-	int rc; /* failure that kept the check from completing; 0: completed, canceled, or ended by -p */
+	int rc; /* failure of the check; 0: completed, canceled, or ended by -p */
 	int status; /* FSCK_EXIT_* */
 	bool skipped; /* nothing was checked: the filesystem is clean, or -E journal_only */
 	bool committed;

@@ -142,13 +142,15 @@ START_TEST(one_field)
 		put_primary(seal);
 		ok(fsck_choose_super(&f));
 		if (usable) {
-			ck_assert_msg(is_right(), "%s, row %zu, copy %d", fields[i].name, i, copy);
+			ck_assert_msg(is_right(), "%s 0x%x, copy %d", fields[i].name,
+				      fields[i].value, copy);
 			if (fields[i].off == 0x4C) { /* in revision 0 other fields mean nothing */
 				ck_assert_uint_gt(found[FSCK_SUPER_FIELD], 1);
 				close_bytes();
 				continue;
 			}
-			ck_assert_msg(found[FSCK_SUPER_FIELD] == 1, "row %zu", i);
+			ck_assert_msg(found[FSCK_SUPER_FIELD] == 1, "%s 0x%x", fields[i].name,
+				      fields[i].value);
 			ck_assert_str_eq(last.name, fields[i].name);
 			ck_assert_uint_eq(last.num & ((UINT64_C(1) << 8 * fields[i].len) - 1),
 					  fields[i].value);
@@ -161,10 +163,12 @@ START_TEST(one_field)
 			(void)is_right();
 			raw[SUM_AT] = right[SUM_AT];
 			memcpy(raw + SUM_AT, right + SUM_AT, 4);
-			ck_assert_msg(!memcmp(raw, right, sizeof(raw)), "row %zu", i);
+			ck_assert_msg(!memcmp(raw, right, sizeof(raw)), "%s 0x%x", fields[i].name,
+				      fields[i].value);
 			ck_assert(f.from_backup && f.super_lost && f.backup_group == 1);
 		} else {
-			ck_assert_msg(is_right(), "%s, row %zu, alone", fields[i].name, i);
+			ck_assert_msg(is_right(), "%s 0x%x, alone", fields[i].name,
+				      fields[i].value);
 			ck_assert(f.super_lost && !f.from_backup);
 		}
 		close_bytes();
@@ -183,7 +187,7 @@ START_TEST(one_vote)
 		put_primary(true);
 		ok(xw_dev_pread(f.dev, right, sizeof(right), XW_SUPER_OFFSET));
 		ok(fsck_choose_super(&f));
-		ck_assert_msg(is_right() && !n_found, "%s, row %zu", fields[i].name, i);
+		ck_assert_msg(is_right() && !n_found, "%s 0x%x", fields[i].name, fields[i].value);
 		ck_assert(f.stale_backups && !f.changed);
 		close_bytes();
 	}
@@ -211,7 +215,8 @@ START_TEST(declined)
 		if (usable && fields[i].off != 0x4C && fields[i].value != 99999) {
 			ok(rc);
 			if (!_i) { /* neither is the checksum made right, nor do copies follow */
-				ck_assert_msg(!memcmp(raw, was, sizeof(raw)), "row %zu", i);
+				ck_assert_msg(!memcmp(raw, was, sizeof(raw)), "%s 0x%x",
+					      fields[i].name, fields[i].value);
 				ck_assert(!f.changed && !f.renew_backups);
 			}
 		} else if (!usable) {
@@ -251,7 +256,8 @@ START_TEST(declined_alone)
 			ck_assert_uint_ge(n_found, 1);
 			ck_assert(f.opts.mode == FSCK_NO && f.leave);
 			ok(xw_dev_pread(f.dev, raw, sizeof(raw), XW_SUPER_OFFSET));
-			ck_assert_msg(is_usable(), "row %zu", i); /* on the overlay */
+			/* on the overlay */
+			ck_assert_msg(is_usable(), "%s 0x%x", fields[i].name, fields[i].value);
 		}
 		close_bytes();
 	}
@@ -285,7 +291,7 @@ START_TEST(kept)
 		memcpy(right, raw, sizeof(raw));
 		ok(fsck_choose_super(&f));
 		expect(FSCK_IDS);
-		ck_assert_msg(is_right(), "row %zu", i);
+		ck_assert_msg(is_right(), "0x%x at 0x%x", dynamic[i].xor, dynamic[i].off);
 		ck_assert_int_eq(f.stale_backups, dynamic[i].stale);
 		close_bytes();
 	}
@@ -393,7 +399,7 @@ START_TEST(unknown_features)
 		poke32(raw + cases[i].off, peek32(raw + cases[i].off) | cases[i].bits);
 		put_primary(cases[i].seal);
 		ck_assert_msg(fsck_choose_super(&f) == (cases[i].refused ? XW_ERR_UNSUPPORTED : 0),
-			      "row %zu", i);
+			      "0x%x at 0x%x", cases[i].bits, cases[i].off);
 		ck_assert_int_eq(is_right(), !cases[i].refused);
 		ck_assert_int_eq(n_found > 0, !cases[i].refused);
 		close_bytes();

@@ -263,7 +263,8 @@ START_TEST(named_copies)
 		f.opts.backup = named[i].block;
 		f.opts.block_size = named[i].size;
 		rc = fsck_copies_named(&f, &all);
-		ck_assert_msg(rc == (named[i].found ? 0 : XW_ERR_INPUT), "row %zu: %d", i, rc);
+		ck_assert_msg(rc == (named[i].found ? 0 : XW_ERR_INPUT), "-b %llu -B %u: %d",
+			      (unsigned long long)named[i].block, (unsigned)named[i].size, rc);
 		ck_assert_uint_eq(all.n, named[i].found);
 		if (named[i].found)
 			ck_assert_uint_eq(all.v[0].at, named[i].at);

@@ -95,10 +95,11 @@ START_TEST(penalty)
 		memset((uint8_t *)&sb + fields[i].off, 0, fields[i].len);
 		memcpy((uint8_t *)&sb + fields[i].off, &fields[i].value,
 		       XW_MIN(fields[i].len, sizeof(fields[i].value)));
-		ck_assert_msg(fsck_super_usable(&sb) == fields[i].usable, "row %zu", i);
+		ck_assert_msg(fsck_super_usable(&sb) == fields[i].usable, "%s %llu", fields[i].name,
+			      (unsigned long long)fields[i].value);
 		ck_assert_msg((fsck_super_penalty(f.dev, &sb) <= fsck_super_ideal(&sb)) ==
 				      fields[i].fits,
-			      "%s, row %zu", fields[i].name, i);
+			      "%s %llu", fields[i].name, (unsigned long long)fields[i].value);
 	}
 	ck_assert_int_eq(fsck_super_penalty(f.dev, &f.img->sb), -4);
 	close_bytes();
@@ -271,7 +272,9 @@ START_TEST(counted_blocks)
 		last_group.flags = cases[i].spoiled == 3 ? XW_BG_BLOCK_UNINIT : 0;
 		last_group.block_bitmap = cases[i].spoiled == 4 ? 0 : last_group.block_bitmap;
 		put_group(1, &last_group);
-		ck_assert_msg(fsck_counted_blocks(f.dev, &sb) == cases[i].want, "row %zu: %u", i,
+		ck_assert_msg(fsck_counted_blocks(f.dev, &sb) == cases[i].want,
+			      "%u blocks, %u inodes, damage %u: %u", (unsigned)cases[i].blocks,
+			      (unsigned)cases[i].inodes, (unsigned)cases[i].spoiled,
 			      (unsigned)fsck_counted_blocks(f.dev, &sb));
 		close_bytes();
 	}
@@ -327,6 +330,7 @@ START_TEST(feature_words)
 		const struct xw_super mended = f.img->sb;
 		struct xw_super sb = mended;
 		struct fsck_unknown u;
+		char name[64];
 
 		sb.feature_compat ^= features[i].compat;
 		sb.feature_incompat ^= features[i].incompat;
@@ -335,8 +339,10 @@ START_TEST(feature_words)
 		ck_assert_uint_eq(u.incompat, features[i].incompat & UNKNOWN);
 		ck_assert_uint_eq(u.compat, features[i].compat & 0x18000);
 		ck_assert_uint_eq(u.ro, 0);
-		ck_assert_msg(fsck_features_are_odd(&sb) == features[i].odd, "row %zu", i);
-		ck_assert_msg(fsck_super_is_newer(&sb, &mended) == features[i].newer, "row %zu", i);
+		snprintf(name, sizeof(name), "compat 0x%x, incompat 0x%x, ro_compat 0x%x",
+			 features[i].compat, features[i].incompat, features[i].ro);
+		ck_assert_msg(fsck_features_are_odd(&sb) == features[i].odd, "%s", name);
+		ck_assert_msg(fsck_super_is_newer(&sb, &mended) == features[i].newer, "%s", name);
 		sb.first_ino++; /* and something else */
 		ck_assert(!fsck_super_is_newer(&sb, &mended));
 	}

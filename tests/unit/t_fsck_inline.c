@@ -57,7 +57,9 @@ START_TEST(value)
 
 		load(rows[i].name, rows[i].index, rows[i].at, rows[i].len, rows[i].value_inum);
 		at = fsck_inline_value(&f, &in, raw, &len);
-		ck_assert_msg(at == (rows[i].is ? (size_t)FIRST + rows[i].at : 0), "row %zu", i);
+		ck_assert_msg(at == (rows[i].is ? (size_t)FIRST + rows[i].at : 0),
+			      "%s, index %u, at %u, length %u", rows[i].name, rows[i].index,
+			      rows[i].at, rows[i].len);
 		ck_assert_uint_eq(len, rows[i].is ? rows[i].len : 0);
 	}
 	close_bytes();

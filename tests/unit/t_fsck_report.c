@@ -232,7 +232,8 @@ START_TEST(last_lines)
 		s.valid = ends[i].valid;
 		said = said_at_end(&s, ends[i].modified);
 		ck_assert_msg(!strncmp(said, "(counted)\n", 10) && !strcmp(said + 10, ends[i].says),
-			      "row %zu: %s", i, said);
+			      "mode %d, found %u, left %u: %s", ends[i].mode,
+			      (unsigned)ends[i].found, (unsigned)ends[i].left, said);
 	}
 }
 END_TEST
@@ -532,7 +533,8 @@ START_TEST(passes)
 		take(&t, STDOUT_FILENO);
 		fsck_pass(&f, pass);
 		fsck_pass(&f, pass); /* it is the current one */
-		ck_assert_msg(!strcmp(taken(&t), headings[i].says), "row %zu: %s", i, t.text);
+		ck_assert_msg(!strcmp(taken(&t), headings[i].says), "round %u, pass %u: %s",
+			      headings[i].round, pass, t.text);
 		ck_assert_uint_eq(say.progress.pass, pass);
 		ck_assert_uint_eq(say.progress.reported, 0);
 	}

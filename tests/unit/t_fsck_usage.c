@@ -191,7 +191,9 @@ START_TEST(who_counts)
 			facts->flags = counted[i].facts;
 		}
 		ok(fsck_quota_add(&f, counted[i].ino, &in));
-		ck_assert_msg(!!f.quota == counted[i].counts, "row %zu", i);
+		ck_assert_msg(!!f.quota == counted[i].counts,
+			      "inode %u, links %u, flags 0x%x, facts 0x%x", counted[i].ino,
+			      counted[i].links, counted[i].flags, counted[i].facts);
 		fsck_quota_free(&f);
 		ck_assert_ptr_null(f.quota);
 		f.img->sb.feature_ro_compat &= ~XW_RO_QUOTA;
