@@ -123,7 +123,7 @@ static int exit_status(const struct fsck *f, const struct fsck_outcome *o)
 		status |= FSCK_EXIT_ERROR;
 	if (all->reboot)
 		status |= FSCK_EXIT_REBOOT;
-	if (f->checked_elsewhere) /* as in e2fsck, which does not do so for a mounted device */
+	if (f->checked_elsewhere) /* as e2fsck, but not for a mounted device */
 		status |= FSCK_EXIT_LEFT;
 	if (!aborted && (all->left || all->ended || (any && !o->committed && !o->skipped)))
 		status |= FSCK_EXIT_LEFT;
