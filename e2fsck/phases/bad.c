@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * -c, -l, -L, -k: bad blocks. The list becomes the map of the bad-block inode when a round knows
- * which blocks are in use; in the next round that inode claims them, and files that contain some of
- * them are moved.
+ * -c, -l, -L, -k: bad blocks. The list is written as the block map of the bad-block inode at the
+ * end of a round, when it is known which blocks are in use. In the next round that inode claims the
+ * blocks, and files that contain any of them are moved.
  */
 #include "config.h"
 
@@ -19,11 +19,6 @@
 #include "phases/super.h"
 
 /* ---- the list ---- */
-
-static bool is_wanted(const struct fsck_opts *o)
-{
-	return o->bad_test || o->bad_file;
-}
 
 static int add(struct fsck *f, uint64_t blk)
 {
@@ -45,7 +40,7 @@ static int add(struct fsck *f, uint64_t blk)
 	return xw_vec_push(&f->bad, (uint32_t)blk) ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
 }
 
-/* One number per line, as badblocks(8) prints them; lines without one are skipped, as in e2fsck. */
+/* Read the output of badblocks(8): one number per line. Like e2fsck, skip lines without a number. */
 static int read_list(struct fsck *f)
 {
 	FILE *in = fopen(f->opts.bad_file, "re");
@@ -86,7 +81,7 @@ static int scan_bad(void *arg, uint64_t blk)
 	return add(f, blk);
 }
 
-/* Scan the device below the overlay, not the blocks held in memory. */
+/* Scan the device below the overlay: blocks that the overlay holds in memory prove nothing. */
 static int scan(struct fsck *f)
 {
 	const struct xw_scan s = {
@@ -117,7 +112,7 @@ int fsck_find_bad(struct fsck *f)
 {
 	int rc;
 
-	if (!is_wanted(&f->opts))
+	if (!f->opts.bad_test && !f->opts.bad_file)
 		return 0;
 	if (f->img->sb.feature_ro_compat & XW_RO_BIGALLOC)
 		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
@@ -130,13 +125,13 @@ int fsck_find_bad(struct fsck *f)
 /* ---- the inode ---- */
 
 /*
- * Adds the blocks of the old list to the new one. All blocks of the old list and of its map stay
- * claimed in this round, since files or metadata may claim them, too; the next round frees those
- * that are no longer in use.
+ * -k: add the blocks of the old list to the new one. All blocks of the old list and of its map
+ * stay claimed in this round, since files or metadata may claim them as well; the next round frees
+ * those that are no longer in use.
  */
 static int add_old_list(struct fsck *f, const struct xw_inode *in)
 {
-	struct xw_walk_map w;
+	auto_end(xw_walk_map_free) struct xw_walk_map w;
 	struct xw_walk_map_item item;
 	int more = 0, rc;
 
@@ -148,25 +143,19 @@ static int add_old_list(struct fsck *f, const struct xw_inode *in)
 		for (uint64_t i = 0; i < item.len && !rc; i++)
 			rc = add(f, item.pblk + i);
 	}
-	xw_walk_map_free(&w);
 	return rc || more < 0 ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sort the list and remove duplicates and group metadata, which cannot be moved. */
+/*
+ * Sort the list, remove duplicates and group metadata, which cannot be moved, and claim the rest.
+ */
 static int claim_bad_blocks(struct fsck *f)
 {
 	size_t n = 0;
 	int rc = 0;
 
 	if (f->bad.n)
-		qsort(f->bad.v, f->bad.n, sizeof(*f->bad.v), compare);
+		qsort(f->bad.v, f->bad.n, sizeof(*f->bad.v), fsck_by_u32);
 	for (size_t i = 0; i < f->bad.n && !rc; i++) {
 		const uint32_t blk = f->bad.v[i];
 
@@ -188,11 +177,11 @@ static int claim_bad_blocks(struct fsck *f)
 struct map {
 	struct fsck *f;
 	size_t at; /* index of the next entry of f->bad */
-	xw_blk free; /* blocks before it cannot be used for the map */
-	uint64_t nodes;
+	xw_blk free; /* all blocks before this one are in use */
+	uint64_t nodes; /* number of indirect blocks written so far */
 };
 
-/* The first block that is neither claimed nor metadata, and whose number has 32 bits. */
+/* Allocate the first block that is neither claimed nor metadata and whose number has 32 bits. */
 static int allocate_map_block(struct map *m, xw_blk *blk)
 {
 	struct fsck *f = m->f;
@@ -256,12 +245,11 @@ int fsck_set_bad(struct fsck *f)
 	struct xw_inode in;
 	int rc;
 
-	/* After an update the claims are stale: left to the next round. */
+	/* After an update the claims are stale: wait for the next round. */
 	if (!f->bad_pending || f->allocated || f->opts.mode == FSCK_NO)
 		return 0;
 	f->bad_pending = false;
-	raw = malloc(f->img->inode_size);
-	rc = raw ? fsck_inode_read(f, XW_INO_BAD, &in, raw) : xw_fail_nomem(&f->diag, "bad blocks");
+	rc = fsck_inode_load(f, XW_INO_BAD, &in, &raw);
 	if (!rc && f->opts.bad_keep)
 		rc = add_old_list(f, &in);
 	if (!rc)

@@ -2,28 +2,30 @@
 /*
  * Blocks claimed by more than one owner.
  *
- * The owner map tells which clusters these are; a second pass over the maps finds the owners. Group
- * metadata, the MMP block and xattr blocks keep their places. Inodes get copies of their shared
- * blocks, one after the other, until the last owner is left alone with the original; inodes of the
- * filesystem itself come last. An inode for which there is no space is cleared if the user agrees.
+ * The owner map tells which clusters are contested; a second pass over the maps finds their owners.
+ * Group metadata, the MMP block and xattr blocks stay where they are. The shared blocks of inodes
+ * are cloned, one inode after the other, until the last owner keeps the original. Inodes of the
+ * filesystem itself are cloned last. If there is no space for the clone of an inode, the inode is
+ * cleared if the user agrees.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "phases/contested.h"
 #include "phases/inodes.h"
 #include "phases/super.h"
 
-/* With RO_SHARED_BLOCKS sharing is legal, unless -E unshare_blocks is given. */
+/* With RO_SHARED_BLOCKS files may share blocks, unless -E unshare_blocks is given. */
 static bool may_share(const struct fsck *f)
 {
 	return f->img->sb.feature_ro_compat & FSCK_RO_SHARED_BLOCKS;
 }
 
 /*
- * Give up -E unshare_blocks, because copies need too many clusters: while files may share blocks,
- * no file is lost for lack of space. This is reported in later rounds, too.
+ * Give up -E unshare_blocks because there is no space for all clones: as long as files may share
+ * blocks, no file is lost for lack of space. Reported in later rounds as well.
  */
 static void refuse_unshare(struct fsck_contest *c, uint64_t needed, uint64_t free)
 {
@@ -39,7 +41,7 @@ static void refuse_unshare(struct fsck_contest *c, uint64_t needed, uint64_t fre
 		       (unsigned long long)blocks, (unsigned long long)free);
 }
 
-/* There is no space for copies. Such inodes are cleared after all others have theirs. */
+/* There is no space to clone the inode. It is cleared after all others have been cloned. */
 static int no_space(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 {
 	if (may_share(c->f)) {
@@ -52,7 +54,7 @@ static int no_space(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 	return xw_vec_push(&c->doomed, ino) ? xw_fail_nomem(&c->f->diag, "contested blocks") : 0;
 }
 
-/* Copy the shared clusters of one inode, in a step of its own. */
+/* Clone the shared clusters of one inode, as one step of the update. */
 static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 {
 	struct fsck *f = c->f;
@@ -77,11 +79,11 @@ static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO || rc == XW_ERR_INTERNAL)
 		return rc;
 	xw_diag_clear(&f->diag);
-	/* a map with other damage: the next round may succeed */
+	/* The map has other damage: the next round may succeed. */
 	return rc == XW_ERR_NOSPC ? no_space(c, ino, shared) : 0;
 }
 
-/* Is there space for copies of everything shared? Also returns the blocks of both. */
+/* Is there space to clone all shared clusters? *needed and *free are in clusters. */
 static bool has_space(const struct fsck_contest *c, uint64_t *needed, uint64_t *free)
 {
 	const struct fsck *f = c->f;
@@ -95,18 +97,7 @@ static bool has_space(const struct fsck_contest *c, uint64_t *needed, uint64_t *
 	return *needed <= *free;
 }
 
-/* Checked before the first file is changed. */
-static bool may_unshare(struct fsck_contest *c)
-{
-	uint64_t needed, free;
-
-	if (has_space(c, &needed, &free))
-		return true;
-	refuse_unshare(c, needed, free << c->bits);
-	return false;
-}
-
-/* Drop the journal rather than a file: a journal can be recreated. */
+/* Drop the journal if there is no space to clone all files: a journal can be recreated. */
 static int yield_journal(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
@@ -122,35 +113,30 @@ static int yield_journal(struct fsck_contest *c)
 	return fsck_drop_journal(f);
 }
 
-/* Inodes of the filesystem itself. Checksums in the orphan file include block numbers. */
-static bool is_reserved(const struct xw_super *sb, xw_ino ino)
-{
-	return ino < sb->first_ino ||
-	       (sb->feature_compat & XW_COMPAT_ORPHAN_FILE && ino == sb->orphan_file_inum);
-}
-
 /*
- * The order in which inodes are moved: directories that map blocks of other inodes come first,
- * because they drop these; reserved inodes come last, so that they keep their blocks.
+ * The order in which inodes are cloned. Directories that map blocks of other inodes come first,
+ * because they drop these pointers. Reserved inodes and the orphan file, whose checksums depend on
+ * block numbers, come last, so that they keep their blocks.
  */
-enum rank { WRONG, USUAL, RESERVED, RANKS };
+enum rank { FOREIGN, USUAL, RESERVED, RANKS };
 
 static int rank_inodes(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
+	const struct xw_super *sb = &f->img->sb;
 	int rc = 0;
 
 	for (size_t i = 0; i < c->inos.n && !rc; i++) {
 		const xw_ino ino = c->inos.v[i];
 		const struct fsck_inode *facts = fsck_inode(f, ino);
-		uint8_t rank = is_reserved(&f->img->sb, ino) ? RESERVED : USUAL;
+		const bool reserved =
+			ino < sb->first_ino ||
+			(sb->feature_compat & XW_COMPAT_ORPHAN_FILE && ino == sb->orphan_file_inum);
 		bool foreign = false;
 
 		if (facts && facts->ftype == XW_FT_DIR)
 			rc = fsck_contest_foreign(c, ino, &foreign);
-		if (foreign)
-			rank = WRONG;
-		if (xw_vec_push(&c->ranks, rank))
+		if (xw_vec_push(&c->ranks, foreign ? FOREIGN : reserved ? RESERVED : USUAL))
 			rc = xw_fail_nomem(&f->diag, "contested blocks");
 	}
 	return rc;
@@ -160,10 +146,13 @@ static int resolve(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
 	const bool sharing = may_share(f);
-	int rc = 0;
+	uint64_t needed, free;
+	int rc;
 
-	if (sharing && !may_unshare(c))
+	if (sharing && !has_space(c, &needed, &free)) {
+		refuse_unshare(c, needed, free << c->bits);
 		return 0;
+	}
 	rc = sharing ? 0 : yield_journal(c);
 	if (!rc)
 		rc = rank_inodes(c);
@@ -190,52 +179,55 @@ static int resolve(struct fsck_contest *c)
 	return rc;
 }
 
-/*
- * Cloning was declined although a file claims a block of group metadata: any further repair might
- * overwrite the contents of that file.
- */
-static void leave_metadata(struct fsck *f)
+static void contest_end(struct fsck_contest *c)
 {
-	if (fsck_metadata_is_shared(f))
-		fsck_leave(f);
+	c->f->owners.copied = false;
+	xw_walk_map_free(&c->walk);
+	xw_vec_free(&c->claims);
+	xw_vec_free(&c->firsts);
+	xw_vec_free(&c->counts);
+	xw_vec_free(&c->inos);
+	xw_vec_free(&c->ranks);
+	xw_vec_free(&c->doomed);
+	fsck_contest_saved_free(c);
+	free(c->copy);
+}
+
+static int find_and_resolve(struct fsck *f)
+{
+	auto_end(contest_end) struct fsck_contest c = {
+		.f = f,
+		.base = f->img->sb.first_data_block,
+		.bits = xw_image_cluster_bits(f->img),
+		.free = UINT64_MAX,
+	};
+	int rc;
+
+	c.copy = malloc((size_t)f->img->block_size << c.bits);
+	xw_walk_map_init(&c.walk, f->img->dev, &f->img->sb);
+	if (!c.copy)
+		return xw_fail_nomem(&f->diag, "contested blocks");
+	rc = f->owners.contested ? fsck_contest_find(&c) : 0;
+	if (!rc)
+		rc = fsck_contest_sort(&c);
+	return rc ? rc : resolve(&c);
 }
 
 int fsck_check_contested(struct fsck *f)
 {
-	struct fsck_contest c = {.f = f, .base = f->img->sb.first_data_block, .free = UINT64_MAX};
 	int rc = fsck_find_root(f);
 
 	if (rc || f->again || f->stop)
 		return rc;
-	if ((may_share(f) && !f->opts.unshare_blocks) ||
-	    (!f->owners.contested && !f->misplaced.n)) {
-		leave_metadata(f);
-		return 0;
+	if ((f->owners.contested || f->misplaced.n) && (!may_share(f) || f->opts.unshare_blocks)) {
+		rc = find_and_resolve(f);
+		/* Names in the skipped directory blocks are unknown: check nothing by names. */
+		f->again = f->again || f->dirs_cut;
+		if (rc || f->again)
+			return rc;
 	}
-	c.bits = xw_image_cluster_bits(f->img);
-	c.copy = malloc((size_t)f->img->block_size << c.bits);
-	xw_walk_map_init(&c.walk, f->img->dev, &f->img->sb);
-	if (!c.copy)
-		rc = xw_fail_nomem(&f->diag, "contested blocks");
-	if (!rc && f->owners.contested)
-		rc = fsck_contest_find(&c);
-	if (!rc)
-		rc = fsck_contest_sort(&c);
-	if (!rc)
-		rc = resolve(&c);
-	f->owners.copied = false;
-	xw_walk_map_free(&c.walk);
-	xw_vec_free(&c.claims);
-	xw_vec_free(&c.firsts);
-	xw_vec_free(&c.counts);
-	xw_vec_free(&c.inos);
-	xw_vec_free(&c.ranks);
-	xw_vec_free(&c.doomed);
-	fsck_contest_saved_free(&c);
-	free(c.copy);
-	/* Not all directory entries were read then, so an inode without a name is no finding. */
-	f->again = f->again || f->dirs_cut;
-	if (!rc && !f->again)
-		leave_metadata(f);
-	return rc;
+	/* Any further repair might overwrite the contents of a file that claims group metadata. */
+	if (fsck_metadata_is_shared(f))
+		fsck_leave(f);
+	return 0;
 }

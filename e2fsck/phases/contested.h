@@ -21,9 +21,9 @@ struct fsck_saved {
 };
 
 /*
- * Claims are stored as runs, so that memory depends on the number of extents, not of blocks. Their
- * ends divide the contested clusters into segments in which all clusters have the same number of
- * claims. Segment i ends where segment i + 1 begins; the last one has no claims.
+ * Claims are stored as runs, so that memory depends on the number of extents, not of blocks. The
+ * ends of claims divide the contested clusters into segments whose clusters all have the same
+ * number of claims. Segment i ends where segment i + 1 begins; the last segment has no claims.
  */
 struct fsck_contest {
 	struct fsck *f;
@@ -31,15 +31,15 @@ struct fsck_contest {
 	XW_VEC(struct claim) claims; /* sorted by inode when complete */
 	XW_VEC(uint64_t) firsts; /* first clusters of the segments, ascending */
 	XW_VEC(uint32_t) counts; /* remaining claims of each segment */
-	XW_VEC(xw_ino) inos; /* to be moved, ascending */
-	XW_VEC(uint8_t) ranks; /* the same inodes, in the order of moving */
-	XW_VEC(xw_ino) doomed; /* to be cleared: there is no space for copies */
-	XW_VEC(struct fsck_saved) saved; /* by cluster */
+	XW_VEC(xw_ino) inos; /* to be cloned, ascending */
+	XW_VEC(uint8_t) ranks; /* of inos[]: lower ranks are cloned first */
+	XW_VEC(xw_ino) doomed; /* to be cleared: there is no space to clone them */
+	XW_VEC(struct fsck_saved) saved; /* by block */
 	uint64_t free; /* in blocks, according to the last update; UINT64_MAX: unknown */
-	unsigned bits;
-	xw_blk base;
-	uint8_t *copy; /* one cluster */
-	bool agreed; /* at least one inode was to be repaired */
+	unsigned bits; /* log2 of the number of blocks in a cluster */
+	xw_blk base; /* first block of cluster 0 */
+	uint8_t *copy; /* buffer for one cluster */
+	bool agreed; /* the repair of at least one inode was accepted */
 };
 
 static inline uint64_t fsck_contest_cluster(const struct fsck_contest *c, xw_blk blk)
@@ -49,9 +49,9 @@ static inline uint64_t fsck_contest_cluster(const struct fsck_contest *c, xw_blk
 
 /* ---- contested_saved.c ---- */
 
-/* Save the contents of this cluster if group metadata will be written to it. */
+/* Save the contents of the cluster's metadata blocks if the base device does not have them. */
 int fsck_contest_save(struct fsck_contest *c, uint64_t cluster);
-/* One block as it was before the repair. */
+/* Read a block as it was before any repair. */
 int fsck_contest_read(const struct fsck_contest *c, xw_blk blk, uint8_t *buf);
 void fsck_contest_saved_free(struct fsck_contest *c);
 
@@ -59,13 +59,13 @@ void fsck_contest_saved_free(struct fsck_contest *c);
 
 /* Find all claims of the contested clusters. */
 int fsck_contest_find(struct fsck_contest *c);
-/* Sort the claims; list the inodes to be moved. */
+/* Sort the claims; list the inodes to be cloned. */
 int fsck_contest_sort(struct fsck_contest *c);
 /* Is the cluster still claimed by more than one owner? */
 bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster);
 /* Number of the inode's clusters that others claim as well. */
 uint64_t fsck_contest_shared_by(const struct fsck_contest *c, xw_ino ino);
-/* Drop the inode's claims of shared clusters; with `all`, also of its other clusters. */
+/* Drop the inode's claims of shared clusters; with `all`, those of its other clusters as well. */
 void fsck_contest_drop(struct fsck_contest *c, xw_ino ino, bool all);
 /* bigalloc: does the inode have blocks that are not aligned to clusters? */
 bool fsck_contest_is_misplaced(const struct fsck *f, xw_ino ino);
@@ -74,7 +74,7 @@ bool fsck_contest_is_misplaced(const struct fsck *f, xw_ino ino);
 
 /* Does the directory have shared blocks that cannot be its own? */
 int fsck_contest_foreign(struct fsck_contest *c, xw_ino ino, bool *foreign);
-/* Give an inode copies of its shared clusters. XW_ERR_NOSPC, or errors of updates. */
+/* Clone the shared clusters of an inode. XW_ERR_NOSPC, or errors of updates. */
 int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "phases/contested.h"
 
 static int add_claim(struct fsck_contest *c, uint64_t first, uint64_t len, xw_ino ino)
@@ -18,7 +19,10 @@ static int add_claim(struct fsck_contest *c, uint64_t first, uint64_t len, xw_in
 	return rc ? xw_fail_nomem(&c->f->diag, "contested blocks") : 0;
 }
 
-/* The contested clusters of a run; *last is that of the previous run. */
+/*
+ * Add the contested clusters of a run. A cluster shared with *last, the previous run of the inode,
+ * is added once.
+ */
 static int add_run(struct fsck_contest *c, const struct xw_walk_map_item *i, xw_ino ino,
 		   struct xw_walk_map_item *last)
 {
@@ -68,7 +72,7 @@ static int look_at(struct fsck_contest *c, xw_ino ino)
 	return rc ? rc : more;
 }
 
-/* Group metadata and the MMP block stay where they are. */
+/* Add the claims of group metadata and of the MMP block, which stay where they are. */
 static int find_fixed(struct fsck_contest *c, uint64_t cluster)
 {
 	const struct fsck *f = c->f;
@@ -124,21 +128,7 @@ static int by_inode(const void *a, const void *b)
 	return x->ino != y->ino ? (x->ino < y->ino ? -1 : 1) : by_cluster(a, b);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const xw_ino x = *(const xw_ino *)a, y = *(const xw_ino *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sort by cluster; claims of one xattr block by several inodes count once. */
+/* Sort by cluster. If several inodes share an xattr block, it is one claim. */
 static void sort_claims(struct fsck_contest *c)
 {
 	struct claim *v = c->claims.v;
@@ -152,7 +142,7 @@ static void sort_claims(struct fsck_contest *c)
 	c->claims.n = n;
 }
 
-/* Compute segments and their counts: a sweep over the first and last clusters of all claims. */
+/* Compute the segments and their counts by a sweep over the ends of all claims. */
 static int count_claims(struct fsck_contest *c)
 {
 	const struct claim *v = c->claims.v;
@@ -164,7 +154,7 @@ static int count_claims(struct fsck_contest *c)
 		return xw_fail_nomem(&c->f->diag, "contested blocks");
 	for (size_t i = 0; i < n; i++)
 		ends[i] = v[i].first + v[i].len;
-	qsort(ends, n, sizeof(*ends), by_place);
+	qsort(ends, n, sizeof(*ends), xw_by_u64);
 	for (size_t i = 0, k = 0; k < n;) {
 		const uint64_t at = i < n ? XW_MIN(v[i].first, ends[k]) : ends[k];
 
@@ -178,7 +168,7 @@ static int count_claims(struct fsck_contest *c)
 	return 0;
 }
 
-/* Inodes with claims or misplaced blocks, without duplicates. */
+/* List the inodes with claims or misplaced blocks, without duplicates. */
 static int list_inodes(struct fsck_contest *c)
 {
 	const struct fsck *f = c->f;
@@ -194,7 +184,7 @@ static int list_inodes(struct fsck_contest *c)
 		if (xw_vec_push(&c->inos, f->misplaced.v[i]))
 			return xw_fail_nomem(&c->f->diag, "contested blocks");
 	if (c->inos.n)
-		qsort(c->inos.v, c->inos.n, sizeof(*c->inos.v), by_number);
+		qsort(c->inos.v, c->inos.n, sizeof(*c->inos.v), fsck_by_u32);
 	for (size_t i = 0; i < c->inos.n; i++)
 		if (c->inos.v[i] != last)
 			c->inos.v[n++] = last = c->inos.v[i];
@@ -212,24 +202,14 @@ int fsck_contest_sort(struct fsck_contest *c)
 	if (c->claims.n)
 		qsort(c->claims.v, c->claims.n, sizeof(*c->claims.v), by_inode);
 	if (f->misplaced.n)
-		qsort(f->misplaced.v, f->misplaced.n, sizeof(*f->misplaced.v), by_number);
+		qsort(f->misplaced.v, f->misplaced.n, sizeof(*f->misplaced.v), fsck_by_u32);
 	return rc ? rc : list_inodes(c);
 }
 
 /* Index of the segment that contains the cluster. SIZE_MAX: it is before all segments. */
 static size_t segment_of(const struct fsck_contest *c, uint64_t cluster)
 {
-	size_t low = 0, high = c->firsts.n;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (c->firsts.v[mid] <= cluster)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low - 1;
+	return XW_LOWER_BOUND(i, c->firsts.n, c->firsts.v[i] > cluster) - 1;
 }
 
 bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster)
@@ -242,17 +222,7 @@ bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster)
 /* Index of the first claim of the inode; claims.n if it has none. */
 static size_t claims_of(const struct fsck_contest *c, xw_ino ino)
 {
-	size_t low = 0, high = c->claims.n;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (c->claims.v[mid].ino < ino)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return XW_LOWER_BOUND(i, c->claims.n, c->claims.v[i].ino >= ino);
 }
 
 uint64_t fsck_contest_shared_by(const struct fsck_contest *c, xw_ino ino)
@@ -282,5 +252,5 @@ void fsck_contest_drop(struct fsck_contest *c, xw_ino ino, bool all)
 bool fsck_contest_is_misplaced(const struct fsck *f, xw_ino ino)
 {
 	return f->misplaced.n &&
-	       bsearch(&ino, f->misplaced.v, f->misplaced.n, sizeof(*f->misplaced.v), by_number);
+	       bsearch(&ino, f->misplaced.v, f->misplaced.n, sizeof(*f->misplaced.v), fsck_by_u32);
 }

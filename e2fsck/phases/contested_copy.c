@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Copies contested blocks as they were before any repair. A directory gets no copy of a block that
- * cannot be its own: the pointer to it is dropped.
+ * Clones contested blocks, with their contents before any repair. If a block cannot belong to the
+ * directory that maps it, the directory gets no copy: its pointer is dropped.
  */
 #include "config.h"
 
@@ -19,18 +19,17 @@
 struct mover {
 	struct fsck_contest *c;
 	struct xw_update *u;
-	struct xw_update_map to;
-	uint64_t lcluster; /* cluster of the file that was moved last */
-	xw_blk fresh; /* its new place; 0: none yet */
+	struct xw_update_map *to; /* the new map */
+	uint64_t lcluster; /* logical cluster that was copied last */
+	xw_blk fresh; /* first block of its copy; 0: none yet */
 	xw_ino ino;
-	uint32_t seed; /* of its checksums */
-	bool dir, any_names; /* a directory; an encrypted one */
+	uint32_t seed; /* of the inode's checksums */
+	bool dir, any_names; /* a directory; an encrypted one, whose names may have any bytes */
 };
 
 /*
  * Read blocks into c->copy. With -c, -l and -L files are moved away from bad blocks, and unreadable
- * ones are replaced by zeros. Otherwise the blocks may be intact on the medium, and nothing is
- * repaired.
+ * blocks are replaced by zeros. Otherwise an unreadable block may be intact on the medium: fail.
  */
 static int read_part(struct mover *m, xw_blk from, uint64_t n)
 {
@@ -52,7 +51,7 @@ static int read_part(struct mover *m, xw_blk from, uint64_t n)
 	return 0;
 }
 
-/* Does the block verify as one of a directory with these checksums? */
+/* Is it a block of a directory whose checksums have this seed: index node, index root or leaf? */
 static bool verifies(const struct xw_image *img, const uint8_t *block, uint32_t seed)
 {
 	const uint32_t bs = img->block_size;
@@ -65,24 +64,23 @@ static bool verifies(const struct xw_image *img, const uint8_t *block, uint32_t 
 	return xw_dir_has_tail(block, bs) && !xw_dir_block_verify(block, bs, seed);
 }
 
-/* Is this a block of another directory that claims it? */
+/* Does the block, by its checksum, belong to another directory that claims it? */
 static bool is_of_another(const struct mover *m, xw_blk blk, const uint8_t *block)
 {
 	const struct fsck_contest *c = m->c;
 	const uint64_t cluster = fsck_contest_cluster(c, blk);
 	struct xw_inode in;
-	bool is = false;
 
-	for (size_t i = 0; i < c->claims.n && !is; i++) {
+	for (size_t i = 0; i < c->claims.n; i++) {
 		const struct claim *v = &c->claims.v[i];
 
-		if (!v->ino || v->ino == m->ino || cluster < v->first ||
-		    cluster - v->first >= v->len || fsck_inode_read(c->f, v->ino, &in, NULL))
-			continue;
-		is = (in.mode & XW_S_IFMT) == XW_S_IFDIR &&
-		     verifies(c->f->img, block, xw_image_inode_seed(c->f->img, v->ino, &in));
+		if (v->ino && v->ino != m->ino && cluster >= v->first &&
+		    cluster - v->first < v->len && !fsck_inode_read(c->f, v->ino, &in, NULL) &&
+		    (in.mode & XW_S_IFMT) == XW_S_IFDIR &&
+		    verifies(c->f->img, block, xw_image_inode_seed(c->f->img, v->ino, &in)))
+			return true;
 	}
-	return is;
+	return false;
 }
 
 /*
@@ -99,24 +97,23 @@ static int is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 		.filetype = img->sb.feature_incompat & XW_INCOMPAT_FILETYPE,
 		.any_names = m->any_names,
 	};
-	struct xw_dirblock *it = malloc(sizeof(*it));
+	auto_free struct xw_dirblock *it = malloc(sizeof(*it));
 	struct xw_dirblock_item item;
-	bool valid = true;
-	int kind = 0;
+	int kind;
 
 	if (!it)
 		return xw_fail_nomem(&m->c->f->diag, "directory");
 	xw_dirblock_begin(it, &area);
-	while (valid && (kind = xw_dirblock_next(it, &item)) == 1)
-		if (!item.unused && item.e.name_len == 1 && item.e.name[0] == '.')
-			valid = !lblk && item.e.ino == m->ino;
-	free(it);
-	return valid && !kind;
+	while ((kind = xw_dirblock_next(it, &item)) == 1)
+		if (!item.unused && item.e.name_len == 1 && item.e.name[0] == '.' &&
+		    (lblk || item.e.ino != m->ino))
+			return 0;
+	return !kind;
 }
 
 /*
- * Can the block in c->copy, read from blk, be one of this directory? A wrong checksum alone may be
- * damage of its own, unless it is right for the other owner. 1: yes. XW_ERR_NOMEM.
+ * Can the block in c->copy, read from blk, belong to this directory? A wrong checksum alone proves
+ * nothing, as the block may be damaged, unless it is right for another owner. 1: yes. XW_ERR_NOMEM.
  */
 static int is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
 {
@@ -132,7 +129,7 @@ static int is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
 	return leaf > 0 && xw_super_has_csum(&img->sb) ? !is_of_another(m, blk, block) : leaf;
 }
 
-/* Copy the part of an extent that lies in one cluster to the new one. */
+/* Copy a part of an extent, which lies in one cluster, to the new cluster. */
 static int copy_part(struct mover *m, struct xw_map_run *part)
 {
 	const struct fsck_contest *c = m->c;
@@ -142,7 +139,7 @@ static int copy_part(struct mover *m, struct xw_map_run *part)
 
 	part->pblk = m->fresh + (part->lblk & ((UINT64_C(1) << c->bits) - 1));
 	rc = read_part(m, from, part->len);
-	/* the first block remains, for a directory without entries */
+	/* A directory keeps its first block, without entries if the block is not its own. */
 	if (!rc && m->dir)
 		own = is_of_directory(m, part->lblk, from);
 	if (!own)
@@ -150,7 +147,7 @@ static int copy_part(struct mover *m, struct xw_map_run *part)
 	rc = own < 0 ? own : rc;
 	if (!rc)
 		rc = xw_dev_pwrite(m->u->img->dev, c->copy, part->len * bs, part->pblk * bs);
-	return rc ? rc : xw_update_map_add(m->u, &m->to, *part);
+	return rc ? rc : xw_update_map_add(m->u, m->to, *part);
 }
 
 static int move_part(struct mover *m, struct xw_map_run part)
@@ -171,7 +168,7 @@ static int move_part(struct mover *m, struct xw_map_run part)
 			return rc;
 	}
 	if (!shared && !((part.lblk ^ (part.pblk - c->base)) & (size - 1)))
-		return xw_update_map_add(m->u, &m->to, part);
+		return xw_update_map_add(m->u, m->to, part);
 	rc = xw_space_alloc(m->u->space, &req, &run);
 	if (rc)
 		return rc;
@@ -202,7 +199,7 @@ static int move_runs(struct mover *m, const struct xw_update_map *from)
 	return rc;
 }
 
-/* Blocks of the map that are claimed by others must not be freed with the old map. */
+/* Map blocks with other owners must not be freed with the old map: remove them from its list. */
 static void keep_shared_nodes(const struct fsck_contest *c, struct xw_update_map *m)
 {
 	size_t n = 0;
@@ -274,8 +271,9 @@ int fsck_contest_foreign(struct fsck_contest *c, xw_ino ino, bool *foreign)
 
 int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino)
 {
-	struct mover m = {.c = c, .u = u};
-	struct xw_update_map from = {0};
+	auto_end(xw_update_map_end) struct xw_update_map from = {0};
+	auto_end(xw_update_map_end) struct xw_update_map to = {0};
+	struct mover m = {.c = c, .u = u, .to = &to};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	int rc = xw_update_get(u, ino, &in, &raw);
@@ -283,25 +281,21 @@ int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino)
 	if (rc)
 		return rc;
 	describe(&m, ino, &in);
-	if (in.flags & XW_FL_ITREE && m.dir) /* stale from here on */
+	if (in.flags & XW_FL_ITREE && m.dir) /* its block numbers change: rebuild it later */
 		rc = fsck_want_itree(c->f, ino);
 	in.flags &= ~XW_FL_ITREE;
 	if (!rc)
 		rc = read_map(c, u, ino, &in, &from);
 	if (!rc)
 		rc = move_runs(&m, &from);
-	if (!rc) {
-		keep_shared_nodes(c, &from);
-		free(from.e.v);
-		from.e.v = m.to.e.v;
-		from.e.n = m.to.e.n;
-		from.e.cap = m.to.e.cap;
-		memset(&m.to.e, 0, sizeof(m.to.e));
-		rc = xw_update_map_write(u, ino, &in, &from);
-	}
-	if (!rc)
-		rc = xw_update_put(u, ino, &in, steal(raw));
-	xw_update_map_end(&from);
-	xw_update_map_end(&m.to);
-	return rc;
+	if (rc)
+		return rc;
+	keep_shared_nodes(c, &from);
+	free(from.e.v);
+	from.e.v = to.e.v;
+	from.e.n = to.e.n;
+	from.e.cap = to.e.cap;
+	memset(&to.e, 0, sizeof(to.e));
+	rc = xw_update_map_write(u, ino, &in, &from);
+	return rc ? rc : xw_update_put(u, ino, &in, steal(raw));
 }

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "dev/overlay.h"
 #include "phases/contested.h"
 
 /*
- * Are the original contents on the base? Blocks of a journal that was replayed in the overlay only
- * count as contents.
+ * Does the device below the overlay have the original contents? Not if a journal was replayed in
+ * the overlay only: the replayed blocks count as original.
  */
 static bool is_on_base(const struct fsck *f)
 {
@@ -18,9 +19,9 @@ static bool is_on_base(const struct fsck *f)
 }
 
 /*
- * Superblock and descriptors may have been repaired by now, and an update writes the bitmaps first,
- * wherever the descriptors place them. The original contents of a file's block are then on the
- * base, or were saved here.
+ * A file may claim blocks of group metadata. Superblock and descriptors may have been repaired by
+ * now, and an update writes the bitmaps before the file is cloned. The original contents of such a
+ * block are read from the device below the overlay, or are saved here.
  */
 int fsck_contest_save(struct fsck_contest *c, uint64_t cluster)
 {
@@ -54,20 +55,12 @@ void fsck_contest_saved_free(struct fsck_contest *c)
 	xw_vec_free(&c->saved);
 }
 
-static int by_block(const void *a, const void *b)
-{
-	const struct fsck_saved *x = a, *y = b;
-
-	return (x->blk > y->blk) - (x->blk < y->blk);
-}
-
 int fsck_contest_read(const struct fsck_contest *c, xw_blk blk, uint8_t *buf)
 {
 	const struct fsck *f = c->f;
 	const uint32_t bs = f->img->block_size;
-	const struct fsck_saved key = {.blk = blk};
 	const struct fsck_saved *s =
-		c->saved.n ? bsearch(&key, c->saved.v, c->saved.n, sizeof(key), by_block) : NULL;
+		c->saved.n ? bsearch(&blk, c->saved.v, c->saved.n, sizeof(*s), xw_by_u64) : NULL;
 	struct xw_dev *const dev =
 		is_on_base(f) && fsck_is_metadata(f, blk, 1) ? xw_overlay_base(f->dev) : f->dev;
 
