@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * The entries of one directory block, or of one part of an inline directory.
+ * Checks the entries of one directory block, or of one part of an inline directory.
  *
- * Small repairs (clearing an entry, a type, the number in ".") are made in place. If the chain of
- * entries is broken, or the tail is missing, the area is laid out anew with the entries found in
- * it; if these do not fit, and for duplicate names and damaged indexes, the whole directory is
- * rebuilt later.
+ * Small repairs (clearing an entry, a file type, the inode number in ".") are made in place. If the
+ * chain of entries is broken, or the checksum tail is missing, the area is laid out anew with the
+ * entries found in it. If these do not fit, or names occur twice, the whole directory is rebuilt
+ * later.
  */
 #include "config.h"
 
@@ -23,61 +23,54 @@ static bool is_named(const struct xw_dirblock_item *item, const char *name, uint
 	return item->e.name_len == len && !memcmp(item->e.name, name, len);
 }
 
-static void terminate(struct fsck_dirscan *s, const struct fsck_area *a,
-		      const struct xw_dirblock_item *item)
+/* Check the terminating NUL and the file type of "." or "..". */
+static void check_dot_name(struct fsck_dirscan *s, const struct fsck_area *a,
+			   struct xw_dirblock_item *item)
 {
 	uint8_t *end = a->data + item->off + XW_DIRENT_HDR + item->e.name_len;
 
-	if (!*end || !FSCK_FOUND(s->f, DIR_DOT_NUL, .dir = s->d->ino, .name = item->e.name,
-				 .name_len = item->e.name_len))
-		return;
-	*end = 0;
-	s->dirty = true;
+	if (*end && DIR_FOUND(s, DIR_DOT_NUL, .name = item->e.name, .name_len = item->e.name_len)) {
+		*end = 0;
+		s->dirty = true;
+	}
+	fsck_dir_dot_type(s, a, item);
 }
 
-/* The first entry. True: it was accepted as ".". */
+/* Check the first entry. True: it was accepted as ".". */
 static bool check_dot(struct fsck_dirscan *s, const struct fsck_area *a,
 		      struct xw_dirblock_item *item)
 {
-	struct fsck *f = s->f;
-
 	if (item->off || !is_named(item, ".", 1)) {
-		if (FSCK_FOUND(f, DIR_NO_DOT, .dir = s->d->ino))
-			s->relayout = true;
+		s->relayout |= DIR_FOUND(s, DIR_NO_DOT);
 		return false;
 	}
-	if (item->e.ino != s->d->ino &&
-	    FSCK_FOUND(f, DIR_DOT_INO, .dir = s->d->ino, .ino = item->e.ino)) {
+	if (item->e.ino != s->d->ino && DIR_FOUND(s, DIR_DOT_INO, .ino = item->e.ino)) {
 		item->e.ino = s->d->ino;
 		xw_dirent_encode(a->data, a->size, 0, &item->e);
 		s->dirty = true;
 	}
-	if (item->e.rec_len != DOT_SIZE &&
-	    FSCK_FOUND(f, DIR_DOT_LEN, .dir = s->d->ino, .num = item->e.rec_len))
-		s->relayout = true;
-	terminate(s, a, item);
-	fsck_dir_dot_type(s, a, item);
+	if (item->e.rec_len != DOT_SIZE)
+		s->relayout |= DIR_FOUND(s, DIR_DOT_LEN, .num = item->e.rec_len);
+	check_dot_name(s, a, item);
 	return true;
 }
 
-/* The second entry. It is checked when all parents are known (tree.c). */
+/* Check the second entry. Its inode number is checked when all parents are known (tree.c). */
 static bool check_dotdot(struct fsck_dirscan *s, const struct fsck_area *a,
 			 struct xw_dirblock_item *item)
 {
 	if (!is_named(item, "..", 2)) {
-		if (FSCK_FOUND(s->f, DIR_NO_DOTDOT, .dir = s->d->ino))
-			s->relayout = true;
+		s->relayout |= DIR_FOUND(s, DIR_NO_DOTDOT);
 		return false;
 	}
 	s->d->dotdot = item->e.ino;
-	terminate(s, a, item);
-	fsck_dir_dot_type(s, a, item);
+	check_dot_name(s, a, item);
 	return true;
 }
 
-/* True: the item was "." or "..". */
-static bool take_dots(struct fsck_dirscan *s, const struct fsck_area *a,
-		      struct xw_dirblock_item *item)
+/* Check the entry as "." or "..", if these are expected here. True: it is one of them. */
+static bool check_dots(struct fsck_dirscan *s, const struct fsck_area *a,
+		       struct xw_dirblock_item *item)
 {
 	if (!a->has_dots || s->dotdot)
 		return false;
@@ -121,7 +114,7 @@ static uint32_t name_hash(const struct fsck_dirscan *s, const struct xw_dirent *
 	return *is_dx ? hash : quick_hash(e);
 }
 
-/* The slot of a kept entry with the same name, or a free one. */
+/* The slot of a kept entry with the same name, or an unused slot. */
 static struct fsck_dup_slot *dup_slot(const struct fsck_dirscan *s, const struct xw_dirent *e,
 				      uint32_t hash)
 {
@@ -143,14 +136,14 @@ static struct fsck_dup_slot *dup_slot(const struct fsck_dirscan *s, const struct
 static bool report_twice(const struct fsck_dirscan *s, const struct xw_dirent *e,
 			 const struct fsck_dup_slot *slot)
 {
-	return FSCK_FOUND(s->f, DIR_TWICE, .dir = s->d->ino, .ino = e->ino, .lblk = s->lblk,
-			  .num = s->kept[slot->entry - 1].ino, .name = e->name,
-			  .name_len = e->name_len);
+	return DIR_FOUND(s, DIR_TWICE, .ino = e->ino, .lblk = s->lblk,
+			 .num = s->kept[slot->entry - 1].ino, .name = e->name,
+			 .name_len = e->name_len);
 }
 
 /*
- * An encrypted name cannot get a suffix that makes it unique: the second entry is cleared, and its
- * inode goes to lost+found.
+ * A duplicate encrypted name cannot be made unique with a suffix: the second entry is cleared, and
+ * its inode is reconnected to lost+found.
  */
 static bool is_cleared_twice(const struct fsck_dirscan *s, const struct xw_dirent *e)
 {
@@ -185,26 +178,24 @@ static void keep_entry(struct fsck_dirscan *s, const struct xw_dirent *e)
 		s->d->rebuild = true;
 }
 
-/* Report a finding about the layout of a directory block or inline area. */
-static void structure(struct fsck_dirscan *s, const struct fsck_area *a,
-		      const struct xw_dirblock_item *item)
+/* Report damage of the layout of the area. */
+static void check_layout(struct fsck_dirscan *s, const struct fsck_area *a,
+			 const struct xw_dirblock_item *item)
 {
-	struct fsck *f = s->f;
-
 	switch (item->rule) {
 	case XW_DIRBLOCK_CSUM:
-		s->dirty |= FSCK_FOUND(f, DIR_CSUM, .dir = s->d->ino, .lblk = a->lblk);
+		s->dirty |= DIR_FOUND(s, DIR_CSUM, .lblk = a->lblk);
 		break;
 	case XW_DIRBLOCK_NO_TAIL:
-		s->relayout |= FSCK_FOUND(f, DIR_NO_TAIL, .dir = s->d->ino, .lblk = a->lblk);
+		s->relayout |= DIR_FOUND(s, DIR_NO_TAIL, .lblk = a->lblk);
 		break;
 	case XW_DIRBLOCK_REC_LEN:
-		s->relayout |= FSCK_FOUND(f, DIR_REC_LEN, .dir = s->d->ino, .lblk = a->lblk,
-					  .num = item->off, .num2 = item->found);
+		s->relayout |= DIR_FOUND(s, DIR_REC_LEN, .lblk = a->lblk, .num = item->off,
+					 .num2 = item->found);
 		break;
 	case XW_DIRBLOCK_NAME_LEN:
-		s->relayout |= FSCK_FOUND(f, DIR_NAME_LEN, .dir = s->d->ino, .lblk = a->lblk,
-					  .num = item->off, .num2 = item->found);
+		s->relayout |= DIR_FOUND(s, DIR_NAME_LEN, .lblk = a->lblk, .num = item->off,
+					 .num2 = item->found);
 		break;
 	default:
 		break;
@@ -218,10 +209,10 @@ static void check_item(struct fsck_dirscan *s, const struct fsck_area *a,
 		item->rule == XW_DIRBLOCK_OK || item->keep ||
 		(item->rule >= XW_DIRBLOCK_INO && item->rule <= XW_DIRBLOCK_NAME_BYTES);
 
-	structure(s, a, item);
-	if (!has_entry || take_dots(s, a, item) || item->unused)
+	check_layout(s, a, item);
+	if (!has_entry || check_dots(s, a, item) || item->unused)
 		return;
-	/* What precedes "." in a block without a valid "." is an ordinary entry. */
+	/* In a block without a valid "." even the first entry is an ordinary one. */
 	if (is_cleared_twice(s, &item->e) || !fsck_dir_entry(s, a, item)) {
 		item->e.ino = 0;
 		xw_dirent_encode(a->data, a->size, item->off, &item->e);
@@ -258,7 +249,7 @@ static void lay_out(struct fsck_dirscan *s, const struct fsck_area *a)
 
 	for (size_t i = 0; i < s->n_kept; i++)
 		need += xw_dirent_size(s->kept[i].name_len);
-	/* Encrypted and casefolded entries end with a hash, which a rebuild would lose. */
+	/* Encrypted and casefolded entries end with a hash, which a new layout would lose. */
 	if (need > room || (s->encrypted && s->folded)) {
 		s->d->rebuild = true;
 		return;
@@ -291,7 +282,7 @@ void fsck_dir_area(struct fsck_dirscan *s, const struct fsck_area *a)
 		check_item(s, a, &item);
 	for (unsigned i = 0; i < 2 && a->has_dots && !s->dotdot; i++) {
 		item = (struct xw_dirblock_item){.off = a->size, .e.name = ""};
-		take_dots(s, a, &item);
+		check_dots(s, a, &item);
 	}
 	if (s->relayout)
 		lay_out(s, a);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Checks one directory entry against the facts about inodes. The first entry found for a directory
- * is its name; further ones are hard links to it, which are not allowed.
+ * is its name; further entries are hard links, which directories must not have.
  */
 #include "config.h"
 
@@ -16,11 +16,6 @@ enum { ENCRYPTED_NAME_MIN = 16, NAMES_MAX = UINT16_MAX, ENCODING_STRICT = 1 };
 	.dir = (s)->d->ino, .ino = (item)->e.ino, .lblk = (s)->lblk, .name = (item)->e.name,       \
 	.name_len = (item)->e.name_len
 
-static void encode(const struct fsck_area *a, const struct xw_dirblock_item *item)
-{
-	xw_dirent_encode(a->data, a->size, item->off, &item->e);
-}
-
 static void fix_type(struct fsck_dirscan *s, const struct fsck_area *a,
 		     struct xw_dirblock_item *item, uint8_t want)
 {
@@ -33,7 +28,7 @@ static void fix_type(struct fsck_dirscan *s, const struct fsck_area *a,
 			: !FSCK_FOUND(s->f, DIR_FILETYPE_SET, ENTRY(s, item), .num = item->e.ftype))
 		return;
 	item->e.ftype = want;
-	encode(a, item);
+	xw_dirent_encode(a->data, a->size, item->off, &item->e);
 	s->dirty = true;
 }
 
@@ -43,25 +38,7 @@ void fsck_dir_dot_type(struct fsck_dirscan *s, const struct fsck_area *a,
 	fix_type(s, a, item, XW_FT_DIR);
 }
 
-/* The name keeps its length, but its hash changes. */
-static void fix_bytes(struct fsck_dirscan *s, const struct fsck_area *a,
-		      struct xw_dirblock_item *item)
-{
-	char name[XW_NAME_MAX];
-	const size_t len = item->e.name_len;
-
-	memcpy(name, item->e.name, len);
-	for (size_t i = 0; i < len; i++)
-		if (!name[i] || name[i] == '/')
-			name[i] = '.';
-	if (xw_name_is_dots(name, len))
-		name[0] = '_';
-	memcpy(a->data + (item->e.name - (const char *)a->data), name, len);
-	s->dirty = true;
-	s->d->rebuild |= s->d->indexed;
-}
-
-/* In a strict encoding names must be UTF-8, since Linux looks up the folded form. */
+/* With a strict encoding names must be UTF-8, since Linux looks up the folded form. */
 static bool is_utf8(const struct xw_dirent *e)
 {
 	size_t n;
@@ -74,32 +51,36 @@ static bool is_utf8(const struct xw_dirent *e)
 	return true;
 }
 
-/* Replace invalid bytes by full stops. */
-static void fix_utf8(struct fsck_dirscan *s, const struct fsck_area *a,
-		     struct xw_dirblock_item *item)
+/*
+ * Replace NULs and slashes, or bytes that are not UTF-8, by full stops. The name keeps its length,
+ * but its hash changes.
+ */
+static void fix_name(struct fsck_dirscan *s, const struct fsck_area *a,
+		     const struct xw_dirblock_item *item, bool utf8)
 {
-	uint8_t *name = a->data + (item->e.name - (const char *)a->data);
+	char *name = (char *)a->data + (item->e.name - (const char *)a->data);
+	const size_t len = item->e.name_len;
 	size_t n;
 
-	for (size_t i = 0; i < item->e.name_len; i += n) {
-		n = xw_utf8_len((const char *)name + i, item->e.name_len - i);
+	for (size_t i = 0; i < len; i += n) {
+		n = utf8 ? xw_utf8_len(name + i, len - i) : name[i] && name[i] != '/';
 		if (n)
 			continue;
 		name[i] = '.';
 		n = 1;
 	}
-	if (xw_name_is_dots((const char *)name, item->e.name_len))
+	if (xw_name_is_dots(name, len))
 		name[0] = '_';
 	s->dirty = true;
 	s->d->rebuild |= s->d->indexed;
 }
 
-/* Result for an entry: valid; declined, so that it stays without being counted; cleared. */
-enum verdict { GOOD, STAYS, GOES };
+/* The entry is valid; invalid, but not counted and left alone; to be cleared. */
+enum verdict { VALID, LEFT, CLEARED };
 
-#define BAD(s, item, ID) (FSCK_FOUND((s)->f, ID, ENTRY(s, item)) ? GOES : STAYS)
+#define INVALID(s, item, ID) (FSCK_FOUND((s)->f, ID, ENTRY(s, item)) ? CLEARED : LEFT)
 
-/* Check name and number, without the inode. */
+/* Check name and inode number, without reading the inode. */
 static enum verdict judge_form(struct fsck_dirscan *s, const struct fsck_area *a,
 			       struct xw_dirblock_item *item)
 {
@@ -107,24 +88,24 @@ static enum verdict judge_form(struct fsck_dirscan *s, const struct fsck_area *a
 	const xw_ino ino = item->e.ino;
 
 	if (item->rule == XW_DIRBLOCK_NAME_EMPTY)
-		return BAD(s, item, DIR_NAME_EMPTY);
+		return INVALID(s, item, DIR_NAME_EMPTY);
 	if (xw_name_is_dots(item->e.name, item->e.name_len))
-		return BAD(s, item, DIR_DOT_AGAIN);
+		return INVALID(s, item, DIR_DOT_AGAIN);
 	if (ino > f->img->sb.inodes_count || (ino < f->img->sb.first_ino && ino != XW_INO_ROOT))
-		return BAD(s, item, DIR_BAD_INO);
+		return INVALID(s, item, DIR_BAD_INO);
 	if (ino == XW_INO_ROOT)
-		return BAD(s, item, DIR_LINK_ROOT);
+		return INVALID(s, item, DIR_LINK_ROOT);
 	if (ino == s->d->ino)
-		return BAD(s, item, DIR_LINK_SELF);
+		return INVALID(s, item, DIR_LINK_SELF);
 	if (item->rule == XW_DIRBLOCK_NAME_BYTES && FSCK_FOUND(f, DIR_NAME_BYTES, ENTRY(s, item)))
-		fix_bytes(s, a, item);
+		fix_name(s, a, item, false);
 	if (s->folded && !s->encrypted && !is_utf8(&item->e) &&
 	    (f->img->sb.encoding_flags & ENCODING_STRICT || f->opts.check_encoding) &&
 	    FSCK_FOUND(f, DIR_NAME_UTF8, ENTRY(s, item)))
-		fix_utf8(s, a, item);
+		fix_name(s, a, item, true);
 	if (s->encrypted && item->e.name_len < ENCRYPTED_NAME_MIN)
-		return BAD(s, item, DIR_NAME_ENCRYPTED);
-	return GOOD;
+		return INVALID(s, item, DIR_NAME_ENCRYPTED);
+	return VALID;
 }
 
 static enum verdict judge_inode(struct fsck_dirscan *s, const struct xw_dirblock_item *item,
@@ -132,24 +113,24 @@ static enum verdict judge_inode(struct fsck_dirscan *s, const struct xw_dirblock
 {
 	if ((!in || !(in->flags & FSCK_I_USED)) &&
 	    fsck_group_expose(s->f, item->e.ino, item->e.name, item->e.name_len))
-		return STAYS;
+		return LEFT;
 	if (!in || !(in->flags & FSCK_I_USED))
-		return BAD(s, item, DIR_UNUSED_INODE);
+		return INVALID(s, item, DIR_UNUSED_INODE);
 	if (in->flags & FSCK_I_SYSTEM)
-		return BAD(s, item, DIR_BAD_INO);
+		return INVALID(s, item, DIR_BAD_INO);
 	if (in->flags & FSCK_I_EA)
-		return BAD(s, item, DIR_EA_INODE);
+		return INVALID(s, item, DIR_EA_INODE);
 	if (s->encrypted && !(in->flags & FSCK_I_ENCRYPT) &&
 	    (in->ftype == XW_FT_REG || in->ftype == XW_FT_DIR || in->ftype == XW_FT_LNK))
-		return BAD(s, item, DIR_NOT_ENCRYPTED);
+		return INVALID(s, item, DIR_NOT_ENCRYPTED);
 	if (s->encrypted && !fsck_same_policy(s->f, s->d->ino, item->e.ino))
-		return BAD(s, item, DIR_OTHER_POLICY);
-	return GOOD;
+		return INVALID(s, item, DIR_OTHER_POLICY);
+	return VALID;
 }
 
 /*
- * The first name of a directory is wrong, since its ".." refers to the directory with the second
- * one: clear it. XW_ERR_NOMEM and the like are found again by the caller.
+ * Clear the first name of a directory: its ".." refers to the directory with the second name. The
+ * caller will meet a failure such as XW_ERR_NOMEM again.
  */
 static enum verdict clear_first_name(struct fsck_dirscan *s, struct fsck_dir *child)
 {
@@ -163,15 +144,15 @@ static enum verdict clear_first_name(struct fsck_dirscan *s, struct fsck_dir *ch
 	    !FSCK_FOUND(f, DIR_HARD_LINK, .dir = first->ino, .ino = child->ino, .name = name,
 			.name_len = len, .num = s->d->ino) ||
 	    fsck_dir_clear_names(f, first->ino, child->ino, NULL))
-		return STAYS;
+		return LEFT;
 	first->subdirs -= first->subdirs != 0;
 	in->names -= in->names != 0;
-	return GOOD;
+	return VALID;
 }
 
 /*
- * A directory must have only one name: of several the one in the directory to which its ".."
- * refers, else the first.
+ * A directory must have only one name. Of several the one in the directory to which its ".." refers
+ * is kept, or else the first.
  */
 static enum verdict name_directory(struct fsck_dirscan *s, const struct xw_dirblock_item *item)
 {
@@ -179,23 +160,23 @@ static enum verdict name_directory(struct fsck_dirscan *s, const struct xw_dirbl
 	xw_ino dotdot = 0;
 
 	if (!child)
-		return GOOD;
+		return VALID;
 	if (child->parent && child->parent != s->d->ino)
 		(void)fsck_dir_dotdot(s->f, child, &dotdot);
 	if (child->parent && dotdot == s->d->ino) {
-		if (clear_first_name(s, child) != GOOD)
-			return STAYS;
+		if (clear_first_name(s, child) != VALID)
+			return LEFT;
 	} else if (child->parent) {
 		return FSCK_FOUND(s->f, DIR_HARD_LINK, ENTRY(s, item), .num = child->parent)
-			       ? GOES
-			       : STAYS;
+			       ? CLEARED
+			       : LEFT;
 	}
 	child->parent = s->d->ino;
 	s->d->subdirs++;
-	return GOOD;
+	return VALID;
 }
 
-/* True: the entry names a directory whose mode says something else, and stays as it is. */
+/* True: the inode is a directory with a damaged mode, so the entry is right. */
 static bool is_lost_directory(struct fsck_dirscan *s, const struct xw_dirblock_item *item)
 {
 	bool wanted = false;
@@ -213,12 +194,12 @@ bool fsck_dir_entry(struct fsck_dirscan *s, const struct fsck_area *a,
 	struct fsck_inode *in = fsck_inode(s->f, item->e.ino);
 	enum verdict v = judge_form(s, a, item);
 
-	if (v == GOOD)
+	if (v == VALID)
 		v = judge_inode(s, item, in);
-	if (v == GOOD && in->ftype == XW_FT_DIR)
+	if (v == VALID && in->ftype == XW_FT_DIR)
 		v = name_directory(s, item);
-	if (v != GOOD)
-		return v != GOES;
+	if (v != VALID)
+		return v != CLEARED;
 	if (in->ftype == XW_FT_DIR || !is_lost_directory(s, item))
 		fix_type(s, a, item, in->ftype);
 	in->names += in->names < NAMES_MAX;

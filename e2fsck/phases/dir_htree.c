@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Checks the index of a directory against the hashes of its leaves, which were recorded when their
- * blocks were checked. A damaged index is rebuilt with its directory.
+ * Checks the index of a directory against the hashes of its leaves, which were recorded when the
+ * leaf blocks were checked. A directory with a damaged index is rebuilt.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "phases/dirs.h"
 #include "walk/htree.h"
 
@@ -20,21 +21,13 @@ struct index {
 static int read_block(void *arg, uint32_t lblk, void *buf)
 {
 	const struct index *x = arg;
-	size_t low = 0, high = x->n;
+	/* Holes are not listed, so the position of a block in the list is at most its number. */
+	const size_t i =
+		XW_LOWER_BOUND(k, XW_MIN(x->n, (size_t)lblk + 1), x->blocks[k].lblk >= lblk);
 
-	/* With holes, the position of a block in the list is at most its number. */
-	high = XW_MIN(high, (size_t)lblk + 1);
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (x->blocks[mid].lblk < lblk)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == x->n || x->blocks[low].lblk != lblk || !x->blocks[low].pblk)
+	if (i == x->n || x->blocks[i].lblk != lblk || !x->blocks[i].pblk)
 		return XW_ERR_CORRUPT;
-	return fsck_read(x->s->f, x->blocks[low].pblk, 1, buf);
+	return fsck_read(x->s->f, x->blocks[i].pblk, 1, buf);
 }
 
 static bool report(struct fsck_dirscan *s, const struct xw_htree_item *item)
@@ -71,8 +64,8 @@ static struct fsck_leaf *leaf_at(const struct fsck_dirscan *s, const struct inde
 	return lblk < x->n && x->blocks[lblk].lblk == lblk ? &s->leaves[at + lblk] : NULL;
 }
 
-/* The tree uses another hash than the recorded ones. */
-static int hash_again(struct fsck_dirscan *s, const struct index *x, uint8_t *buf)
+/* Compute the hashes of all leaves: the index has another hash version than was assumed. */
+static void hash_again(struct fsck_dirscan *s, const struct index *x, uint8_t *buf)
 {
 	const uint32_t bs = s->f->img->block_size;
 
@@ -95,7 +88,6 @@ static int hash_again(struct fsck_dirscan *s, const struct index *x, uint8_t *bu
 			leaf->max = XW_MAX(leaf->max, hash);
 		}
 	}
-	return 0;
 }
 
 static bool check_leaf(struct fsck_dirscan *s, const struct index *x,
@@ -106,29 +98,25 @@ static bool check_leaf(struct fsck_dirscan *s, const struct index *x,
 	if (!leaf || leaf->min > leaf->max)
 		return false;
 	if (!xw_htree_in_range(item, leaf->min))
-		return FSCK_FOUND(s->f, HTREE_LEAF, .dir = s->d->ino, .lblk = item->lblk,
-				  .num = leaf->min, .num2 = item->lower);
-	if (!xw_htree_in_range(item, leaf->max))
-		return FSCK_FOUND(s->f, HTREE_LEAF, .dir = s->d->ino, .lblk = item->lblk,
-				  .num = leaf->max, .num2 = item->upper);
-	return false;
+		return DIR_FOUND(s, HTREE_LEAF, .lblk = item->lblk, .num = leaf->min,
+				 .num2 = item->lower);
+	return !xw_htree_in_range(item, leaf->max) &&
+	       DIR_FOUND(s, HTREE_LEAF, .lblk = item->lblk, .num = leaf->max, .num2 = item->upper);
 }
 
 static int walk_index(struct fsck_dirscan *s, const struct index *x, struct xw_htree *it,
 		      uint8_t *buf)
 {
-	const enum xw_dx_version noted = s->version;
+	const enum xw_dx_version assumed = s->version;
 	struct xw_htree_item item;
 	bool first = true;
-	int kind, rc = 0;
+	int kind;
 
-	while (!rc && (kind = xw_htree_next(it, &item)) != 0) {
-		if (kind < 0)
-			return kind;
+	while ((kind = xw_htree_next(it, &item)) > 0) {
 		if (first && it->info.hash_version <= XW_DX_TEA) {
 			s->version = xw_dx_version(&s->f->img->sb, it->info.hash_version);
-			if (s->version != noted)
-				rc = hash_again(s, x, buf);
+			if (s->version != assumed)
+				hash_again(s, x, buf);
 		}
 		first = false;
 		if (kind == 2)
@@ -136,7 +124,7 @@ static int walk_index(struct fsck_dirscan *s, const struct index *x, struct xw_h
 		else if (item.leaf)
 			s->d->rebuild |= check_leaf(s, x, &item);
 	}
-	return rc;
+	return kind;
 }
 
 int fsck_dir_htree(struct fsck_dirscan *s, uint32_t i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Directories whose entries are in their inode: i_block holds the parent's number and entries, the
- * attribute system.data holds more of them. They have no "." and "..".
+ * Checks directories whose entries are in their inode. i_block holds the parent's inode number and
+ * entries, the attribute system.data holds more entries. There are no "." and "..".
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 
 enum { PARENT_BYTES = 4 };
 
-/* Entries have multiples of 4 bytes: drop the rest of the value. */
+/* The length of an entry is a multiple of 4 bytes: cut off the rest of the value. */
 static uint32_t round_value(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *raw,
 			    uint32_t len)
 {
@@ -29,17 +29,14 @@ int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
 	struct fsck_dir *d = &f->dirs.v[i];
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct fsck_area a;
 	struct xw_inode in;
 	bool dirty;
 	uint32_t len, had;
 	size_t off;
-	int rc;
+	const int rc = fsck_inode_load(f, d->ino, &in, &raw);
 
-	if (!raw)
-		return xw_fail_nomem(&f->diag, "directory");
-	rc = fsck_inode_read(f, d->ino, &in, raw);
 	if (rc)
 		return rc;
 	s->d = NULL;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * A directory whose mode says regular file. One kind of evidence is not enough, since files may
- * hold copies of directory blocks: the entry says directory, the first block names the inode and,
- * as "..", the directory with the entry, and the link count is that of a directory.
+ * Restores the mode of a directory whose damaged mode says regular file. A file may hold a copy of
+ * a directory block, so all of this is required: the entry has the type of a directory, "." and
+ * ".." in the first block refer to the inode and to the directory with the entry, and the link
+ * count is at least 2.
  */
 #include "config.h"
 
@@ -15,7 +16,7 @@
 
 enum { DOT_SIZE = 12, PERMISSIONS = 07777 };
 
-/* Does the block begin with "." and "..", and do entries fill it? */
+/* Does the block begin with "." and ".." of this directory, and do entries fill the rest? */
 static bool is_first_block(const uint8_t *block, uint32_t bs, xw_ino ino, xw_ino parent)
 {
 	struct xw_dirent e;
@@ -49,7 +50,7 @@ static bool has_first_block(struct fsck *f, xw_ino ino, const struct xw_inode *i
 	return has;
 }
 
-/* The parent, and entries that fill the rest of i_block and the attribute. */
+/* Does the inode hold the parent's number and entries that fill i_block and the attribute? */
 static bool has_inline_entries(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
 			       xw_ino parent)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Checks every directory block, in disk order, read in large runs: entries against the facts about
- * inodes. Then inline directories, then the indexes, then rebuilds.
+ * Checks all directories: first the entries in every directory block, read in disk order in large
+ * runs; then inline directories and indexes. Directories that need it are rebuilt at the end.
  *
- * Directory blocks are few compared to the inode tables, so all of their locations are kept: 24
- * bytes each, 4 for disk order, and 8 for the hashes of a leaf of an indexed directory.
+ * Directory blocks are few compared to the blocks of inode tables, so the locations of all are kept
+ * in memory: 24 bytes each, 4 for the disk order, and 8 for the hashes if a directory is indexed.
  */
 #include "config.h"
 
@@ -17,8 +17,8 @@
 enum { READ_BYTES = 1 << 20, READ_GAP = 64 << 10 };
 
 /*
- * Linux refuses to mount an unknown encoding. If no directory is casefolded, the feature bit is
- * wrong; otherwise the encoding is damaged, as only one is defined.
+ * Linux refuses to mount an unknown encoding. If no encoding is set and no directory is casefolded,
+ * the feature bit is wrong. Otherwise the encoding is damaged; only UTF-8 is defined.
  */
 static int check_encoding(struct fsck *f)
 {
@@ -39,7 +39,7 @@ static int check_encoding(struct fsck *f)
 	return fsck_super_write(f);
 }
 
-/* ---- order ---- */
+/* ---- sorting ---- */
 
 static int by_dir(const void *x, const void *y)
 {
@@ -50,7 +50,7 @@ static int by_dir(const void *x, const void *y)
 	return (a->lblk > b->lblk) - (a->lblk < b->lblk);
 }
 
-static int by_place(const void *x, const void *y, void *arg)
+static int by_pblk(const void *x, const void *y, void *arg)
 {
 	const struct fsck_dirblock *blocks = arg, *a = &blocks[*(const uint32_t *)x],
 				   *b = &blocks[*(const uint32_t *)y];
@@ -60,7 +60,7 @@ static int by_place(const void *x, const void *y, void *arg)
 	return by_dir(a, b);
 }
 
-/* Blocks by directory, and where those of each directory start. */
+/* Sort the blocks by directory, and note where those of each directory start. */
 static void sort_blocks(struct fsck_dirscan *s)
 {
 	struct fsck *f = s->f;
@@ -90,21 +90,11 @@ static uint32_t *disk_order(struct fsck *f)
 		sorted &= !i || f->dirblocks.v[i - 1].pblk <= f->dirblocks.v[i].pblk;
 	}
 	if (!sorted)
-		qsort_r(order, f->dirblocks.n, sizeof(*order), by_place, f->dirblocks.v);
+		qsort_r(order, f->dirblocks.n, sizeof(*order), by_pblk, f->dirblocks.v);
 	return order;
 }
 
 /* ---- one block ---- */
-
-static void seal(const struct fsck_dirscan *s, uint8_t *block, bool root)
-{
-	const uint32_t bs = s->f->img->block_size;
-
-	if (s->csum && root)
-		xw_dx_block_set_csum(block, bs, XW_DX_ROOT_ENTRIES, s->seed);
-	else if (s->csum && xw_dir_has_tail(block, bs))
-		xw_dir_block_set_csum(block, bs, s->seed);
-}
 
 static int check_block(struct fsck_dirscan *s, uint32_t at, uint8_t *block)
 {
@@ -120,7 +110,7 @@ static int check_block(struct fsck_dirscan *s, uint32_t at, uint8_t *block)
 	if (s->leaves)
 		s->leaves[at] = (struct fsck_leaf){UINT32_MAX, 0};
 	if (s->d->indexed && b->lblk && xw_dirblock_is_node(block, bs))
-		return 0; /* checked with its index; an empty leaf looks like this, too */
+		return 0; /* checked with its index; an empty leaf may look like a node */
 	s->hashed = s->d->indexed && b->lblk;
 	fsck_dir_area(s, &a);
 	if (s->leaves)
@@ -128,24 +118,26 @@ static int check_block(struct fsck_dirscan *s, uint32_t at, uint8_t *block)
 	if (!s->dirty)
 		return 0;
 	s->d->itree_stale = true;
-	seal(s, block, root && !s->relayout);
+	if (s->csum && root && !s->relayout)
+		xw_dx_block_set_csum(block, bs, XW_DX_ROOT_ENTRIES, s->seed);
+	else if (s->csum && xw_dir_has_tail(block, bs))
+		xw_dir_block_set_csum(block, bs, s->seed);
 	return fsck_try_write(f, FSCK_O_DIR, b->pblk, block);
 }
 
-static void lost_block(struct fsck_dirscan *s, uint32_t at, bool hole)
+/* The block is a hole or cannot be read. */
+static void lost_block(struct fsck_dirscan *s, uint32_t at)
 {
-	struct fsck *f = s->f;
-	const struct fsck_dirblock *b = &f->dirblocks.v[at];
+	const struct fsck_dirblock *b = &s->f->dirblocks.v[at];
 
 	fsck_dir_enter(s, b->dir);
 	if (s->leaves)
 		s->leaves[at] = (struct fsck_leaf){UINT32_MAX, 0};
-	s->d->rebuild |=
-		hole ? FSCK_FOUND(f, DIR_HOLE, .dir = s->d->ino, .lblk = b->lblk)
-		     : FSCK_FOUND(f, DIR_READ, .dir = s->d->ino, .lblk = b->lblk, .blk = b->pblk);
+	s->d->rebuild |= b->pblk ? DIR_FOUND(s, DIR_READ, .lblk = b->lblk, .blk = b->pblk)
+				 : DIR_FOUND(s, DIR_HOLE, .lblk = b->lblk);
 }
 
-/* Blocks order[i] .. order[i + n - 1], which lie within READ_BYTES. */
+/* Check the blocks order[0] to order[n - 1], which lie within READ_BYTES. */
 static int check_run(struct fsck_dirscan *s, const uint32_t *order, size_t n, uint8_t *buf)
 {
 	struct fsck *f = s->f;
@@ -163,7 +155,7 @@ static int check_run(struct fsck_dirscan *s, const uint32_t *order, size_t n, ui
 			xw_diag_clear(&f->diag);
 		if (each && fsck_read(f, v[order[i]].pblk, 1, block)) {
 			xw_diag_clear(&f->diag);
-			lost_block(s, order[i], false);
+			lost_block(s, order[i]);
 			continue;
 		}
 		rc = check_block(s, order[i], block);
@@ -186,7 +178,7 @@ static int check_blocks(struct fsck_dirscan *s)
 	for (size_t i = 0; i < f->dirblocks.n && !rc && !f->stop; i += n) {
 		n = 1;
 		if (!v[order[i]].pblk) {
-			lost_block(s, order[i], true);
+			lost_block(s, order[i]);
 			continue;
 		}
 		while (i + n < f->dirblocks.n &&
@@ -200,44 +192,28 @@ static int check_blocks(struct fsck_dirscan *s)
 
 /* ---- directories ---- */
 
-/* A directory without a first block has no "." entry. */
-static void check_first(struct fsck_dirscan *s, uint32_t i)
-{
-	struct fsck *f = s->f;
-	const uint32_t at = s->first[i];
-	struct fsck_dir *d = &f->dirs.v[i];
-
-	if (d->is_inline || (at < s->first[i + 1] && !f->dirblocks.v[at].lblk))
-		return;
-	d->rebuild |= FSCK_FOUND(f, DIR_HOLE, .dir = d->ino, .lblk = 0);
-}
-
-/* lost+found keeps its blocks: they are there for a repair that cannot allocate any. */
-static bool wants_optimizing(const struct fsck_dirscan *s, uint32_t i)
-{
-	const struct fsck *f = s->f;
-
-	return f->opts.optimize_dirs && !f->round && f->opts.mode != FSCK_NO &&
-	       f->dirs.v[i].ino != f->lost_found && s->first[i + 1] - s->first[i] > 1;
-}
-
 static int check_each(struct fsck_dirscan *s)
 {
 	struct fsck *f = s->f;
 	const bool may_index = f->img->sb.feature_compat & XW_COMPAT_DIR_INDEX;
+	const bool optimize = f->opts.optimize_dirs && !f->round && f->opts.mode != FSCK_NO;
 	int rc = 0;
 
 	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
 		struct fsck_dir *d = &f->dirs.v[i];
+		const uint32_t at = s->first[i], end = s->first[i + 1];
 
-		check_first(s, i);
+		/* A directory without a first block has no "." entry. */
+		if (!d->is_inline && (at >= end || f->dirblocks.v[at].lblk))
+			d->rebuild |= FSCK_FOUND(f, DIR_HOLE, .dir = d->ino);
 		if (d->is_inline)
 			rc = fsck_dir_inline(s, i);
 		else if (d->indexed && !may_index)
 			d->rebuild |= FSCK_FOUND(f, DIR_INDEX_FEATURE, .dir = d->ino);
 		else if (d->indexed && !d->rebuild)
 			rc = fsck_dir_htree(s, i);
-		d->rebuild |= wants_optimizing(s, i);
+		/* lost+found keeps its blocks: a repair may need them when space is short. */
+		d->rebuild |= optimize && d->ino != f->lost_found && end - at > 1;
 		d->rebuild |= f->root_found && d->ino == XW_INO_ROOT;
 	}
 	f->root_found = false;
@@ -267,9 +243,18 @@ static int begin(struct fsck_dirscan *s)
 	return 0;
 }
 
+static void scan_end(struct fsck_dirscan *s)
+{
+	free(s->first);
+	free(s->leaves);
+	free(s->kept);
+	free(s->dups);
+	free(s->copy);
+}
+
 int fsck_check_dirs(struct fsck *f)
 {
-	struct fsck_dirscan s = {.f = f};
+	auto_end(scan_end) struct fsck_dirscan s = {.f = f};
 	struct fsck_dir *root;
 	int rc;
 
@@ -287,16 +272,10 @@ int fsck_check_dirs(struct fsck *f)
 	if (root)
 		root->parent = XW_INO_ROOT;
 	f->names_known = !rc && !f->stop && !f->again;
-	if (f->names_known)
-		rc = fsck_settle_hidden(f);
-	if (f->names_known && !rc)
+	if (!f->names_known)
+		return rc;
+	rc = fsck_settle_hidden(f);
+	if (!rc)
 		rc = fsck_itree_compare(f);
-	if (f->names_known && !rc)
-		rc = fsck_dir_rebuild_all(&s);
-	free(s.first);
-	free(s.leaves);
-	free(s.kept);
-	free(s.dups);
-	free(s.copy);
-	return rc;
+	return rc ? rc : fsck_dir_rebuild_all(&s);
 }
