@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
  * Infers the type of an inode from its contents if the mode contradicts them. A device, fifo or
- * socket has no contents; a valid map with as many blocks as i_blocks says is that of a file.
+ * socket has no contents; an inode with a valid map of as many blocks as i_blocks says is a file.
  */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/bytes.h"
 #include "facts/facts.h"
 #include "phases/inodes.h"
 
@@ -15,27 +17,26 @@
 #define PERMISSIONS 0777u
 #define ONES 0xFFFFu
 
-/* The target of a symlink in i_block, and nothing else. */
+/* Does i_block hold the target of a symlink, followed by zeros, and are there no other blocks? */
 static bool is_fast_target(const struct fsck_look *l)
 {
-	static const uint8_t zero[sizeof(l->in.block)];
 	const struct xw_inode *in = &l->in;
 	const uint64_t acl = in->file_acl ? l->f->img->block_size / 512 : 0;
 
 	return !(in->flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) && in->size &&
 	       in->size < sizeof(in->block) &&
 	       strnlen((const char *)in->block, sizeof(in->block)) == in->size &&
-	       !memcmp(in->block + in->size, zero, sizeof(in->block) - in->size) &&
+	       xw_all_zero(in->block + in->size, sizeof(in->block) - in->size) &&
 	       xw_inode_fs_blocks_512(in, &l->f->img->sb) == acl;
 }
 
 struct contents {
-	uint64_t blocks; /* with map blocks */
-	uint64_t end; /* of the last written run */
-	xw_blk first; /* 0: there is no run */
+	uint64_t blocks; /* including map blocks */
+	uint64_t end; /* of the last written run, in logical blocks */
+	xw_blk first; /* first block of the first run; 0: no run */
 };
 
-/* Walk the map; false: it is damaged. */
+/* Walk the map. False: it is damaged. */
 static bool has_sound_map(struct fsck_look *l, struct contents *c)
 {
 	struct xw_walk_map_item i;
@@ -68,14 +69,13 @@ static bool is_file(struct fsck_look *l, struct contents *c)
 		       l->in.size <= sizeof(l->in.block) + len;
 	if (!has_sound_map(l, c) || (c->end && l->in.size <= (c->end - 1) * bs))
 		return false;
-	/* an empty extent tree is valid for a regular file; an empty block map proves nothing */
-	return (l->in.flags & XW_FL_EXTENTS && sb->feature_incompat & XW_INCOMPAT_EXTENTS) ||
-			       c->first
-		       ? xw_inode_fs_blocks_512(&l->in, sb) >= c->blocks * (bs / 512)
-		       : false;
+	/* An empty extent tree is that of a file; an empty block map proves nothing. */
+	return ((l->in.flags & XW_FL_EXTENTS && sb->feature_incompat & XW_INCOMPAT_EXTENTS) ||
+		c->first) &&
+	       xw_inode_fs_blocks_512(&l->in, sb) >= c->blocks * (bs / 512);
 }
 
-/* Is this text without control characters? Nearly all text files end with a newline. */
+/* A target has no control characters, while nearly all text files end with a newline. */
 static bool is_path(const uint8_t *text, uint64_t len)
 {
 	for (uint64_t i = 0; i < len; i++)
@@ -84,27 +84,19 @@ static bool is_path(const uint8_t *text, uint64_t len)
 	return true;
 }
 
-/* Is this one block of text as long as i_size? The permissions of a symlink are always 0777. */
+/*
+ * Is the only block text as long as i_size, and are the permissions 0777, as those of every
+ * symlink?
+ */
 static bool is_slow_target(struct fsck_look *l, const struct contents *c)
 {
 	const uint32_t bs = l->f->img->block_size;
-	uint8_t *const block = malloc(bs);
-	bool is = block && (l->in.mode & PERMISSIONS) == PERMISSIONS && c->blocks == 1 &&
-		  c->end == 1 && l->in.size < bs && l->in.size >= sizeof(l->in.block) &&
-		  !fsck_read(l->f, c->first, 1, block) &&
-		  strnlen((const char *)block, bs) == l->in.size && is_path(block, l->in.size);
+	auto_free uint8_t *block = malloc(bs);
 
-	free(block);
-	return is;
-}
-
-/*
- * Keep the permissions of the mode, unless all of its bits are equal. Set-ID bits are dropped,
- * since a damaged mode must not grant them.
- */
-static uint16_t file_mode(uint16_t mode)
-{
-	return mode && mode != ONES ? (uint16_t)(XW_S_IFREG | (mode & PERMISSIONS)) : MODE_UNKNOWN;
+	return block && (l->in.mode & PERMISSIONS) == PERMISSIONS && c->blocks == 1 &&
+	       c->end == 1 && l->in.size < bs && l->in.size >= sizeof(l->in.block) &&
+	       !fsck_read(l->f, c->first, 1, block) &&
+	       strnlen((const char *)block, bs) == l->in.size && is_path(block, l->in.size);
 }
 
 bool fsck_look_contents(struct fsck_look *l, uint16_t *mode)
@@ -119,7 +111,14 @@ bool fsck_look_contents(struct fsck_look *l, uint16_t *mode)
 		return true;
 	if (type == XW_S_IFREG || type == XW_S_IFDIR || !is_file(l, &c))
 		return false;
-	if (!is_slow_target(l, &c))
-		*mode = file_mode(l->in.mode);
+	if (is_slow_target(l, &c))
+		return true;
+	/*
+	 * Keep the permissions, unless all bits of the mode are equal. Set-ID bits are dropped,
+	 * since a damaged mode must not grant them.
+	 */
+	*mode = l->in.mode && l->in.mode != ONES
+			? (uint16_t)(XW_S_IFREG | (l->in.mode & PERMISSIONS))
+			: MODE_UNKNOWN;
 	return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Encrypted inodes have a context in an attribute. Everything except the nonce at its end is the
- * policy, which the entries of an encrypted directory share with it.
+ * Checks the context of encrypted inodes, which is stored in an attribute. Everything except the
+ * nonce at its end is the policy. Inodes in an encrypted directory have the directory's policy.
  */
 #include "config.h"
 
@@ -15,37 +15,19 @@
 #include "read/xattrs.h"
 #include "walk/xattr.h"
 
-/* Sizes of the two known versions of a context, whose first byte is the version. */
+/* Sizes of the two known versions of a context; its first byte is the version. */
 enum { CONTEXT_V1 = 28, CONTEXT_V2 = 40, NONCE = 16, CONTEXT_FLAGS = 0x1F };
-/* Unknown versions are not changed, and count as one policy. */
+/* The hash for contexts of unknown versions, which are not changed. */
 enum { POLICY_UNKNOWN = 1 };
 
 struct policy {
 	xw_ino ino;
-	uint64_t hash; /* hash of its policy */
+	uint64_t hash; /* of its policy */
 };
 
-static bool policy_used(const void *slot)
-{
-	return ((const struct policy *)slot)->ino != 0;
-}
+static const struct xw_table_kind policy_kind = XW_TABLE_BY_U32(struct policy);
 
-static bool policy_same(const void *arg, const void *slot, const void *key)
-{
-	(void)arg;
-	return ((const struct policy *)slot)->ino == *(const xw_ino *)key;
-}
-
-static uint64_t policy_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct policy *)slot)->ino);
-}
-
-static const struct xw_table_kind policy_kind = {sizeof(struct policy), policy_used, policy_same,
-						 policy_hash};
-
-/* False: the context is damaged. */
+/* Hash the policy of a context. False: the context is damaged. */
 static bool context_policy(const uint8_t *value, uint32_t len, uint64_t *hash)
 {
 	const uint8_t version = len ? value[0] : 0;
@@ -56,7 +38,7 @@ static bool context_policy(const uint8_t *value, uint32_t len, uint64_t *hash)
 	return true;
 }
 
-/* Could Linux have written it? Every byte of a context but the key and the nonce is known. */
+/* Could Linux have written this context? Only key and nonce may have any value. */
 static bool is_context(const uint8_t *value, uint32_t len)
 {
 	static const uint8_t modes[] = {1, 4, 5, 6, 7, 8, 9, 10};
@@ -67,7 +49,7 @@ static bool is_context(const uint8_t *value, uint32_t len)
 	       !(value[3] & ~CONTEXT_FLAGS);
 }
 
-/* Does the inode have the context under another attribute name? Then that entry is renamed. */
+/* Look for a context under another attribute name, and rename it. True: found. */
 static bool name_context(struct fsck_look *l)
 {
 	const size_t size = l->f->img->inode_size, at = XW_INODE_BODY + l->in.extra_isize;
@@ -95,10 +77,8 @@ static bool name_context(struct fsck_look *l)
 		;
 	if (more)
 		return false;
-	if (FSCK_FOUND(l->f, ENCRYPT_NAME, .ino = l->ino)) {
+	if (LOOK_REPAIR(l, ENCRYPT_NAME))
 		memcpy(l->raw, copy, size);
-		l->dirty = true;
-	}
 	return true;
 }
 
@@ -138,15 +118,13 @@ int fsck_look_encrypted(struct fsck_look *l)
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	if (rc == XW_ERR_NOTFOUND) {
-		/* If it is renamed, its policy is compared in the next round. */
-		if (!name_context(l) && FSCK_FOUND(f, ENCRYPT_NO_CONTEXT, .ino = l->ino)) {
+		/* The policy of a renamed context is checked in the next round. */
+		if (!name_context(l) && LOOK_REPAIR(l, ENCRYPT_NO_CONTEXT))
 			l->in.flags &= ~XW_FL_ENCRYPT;
-			l->dirty = true;
-		}
 	} else if (!rc && context_policy(value, len, &policy)) {
 		return remember(f, l->ino, policy);
 	} else if (!rc) {
-		l->clear = FSCK_FOUND(f, ENCRYPT_CONTEXT, .ino = l->ino);
+		l->clear = LOOK_FOUND(l, ENCRYPT_CONTEXT);
 	}
 	xw_diag_clear(&f->diag);
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The last extent of a map, compared with i_size and i_blocks. */
+/* Checks the end of a map: blocks past i_size that i_blocks does not count. */
 #include "config.h"
 
 #include "phases/inodes.h"
@@ -34,12 +34,7 @@ uint64_t fsck_look_held(const struct fsck_look *l)
 	return (clusters << xw_image_cluster_bits(l->f->img)) * (l->f->img->block_size / 512);
 }
 
-static uint64_t size_in_blocks(const struct fsck_look *l)
-{
-	return xw_div_up(l->in.size, l->f->img->block_size);
-}
-
-/* Blocks of the map from logical block `end` on: of contents, and nodes for nothing else. */
+/* Number of blocks in use past logical block `end`, including map blocks that begin there. */
 static uint64_t blocks_from(const struct fsck_map *m, uint64_t end)
 {
 	uint64_t n = 0;
@@ -52,24 +47,30 @@ static uint64_t blocks_from(const struct fsck_map *m, uint64_t end)
 	return n;
 }
 
-/* Truncate the map at logical block `end`. */
-static void drop_from(struct fsck_map *m, uint64_t end)
+void fsck_map_cut(struct fsck_map *m, uint64_t end)
 {
 	struct xw_map_run *last;
-	size_t n = 0;
 
 	while (m->runs.n && m->runs.v[m->runs.n - 1].lblk >= end)
 		m->runs.n--;
 	last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
 	if (last)
 		last->len = XW_MIN(last->len, end - last->lblk);
+}
+
+/* Truncate the map at logical block `end`, with its map blocks. */
+static void drop_from(struct fsck_map *m, uint64_t end)
+{
+	size_t n = 0;
+
+	fsck_map_cut(m, end);
 	for (size_t i = 0; i < m->nodes.n; i++)
 		if (m->nodes.v[i].lblk < end)
 			m->nodes.v[n++] = m->nodes.v[i];
 	m->nodes.n = n;
 }
 
-/* Report the first block past i_size, or the part of a run that is. */
+/* Report the run that extends past i_size, or the first block past it. */
 static bool found_past(struct fsck_look *l, uint64_t end)
 {
 	const struct fsck_map *m = &l->map;
@@ -85,17 +86,16 @@ static bool found_past(struct fsck_look *l, uint64_t end)
 		const struct xw_map_run *r = &m->runs.v[i];
 
 		if (r->lblk < end && r->lblk + r->len > end)
-			return FSCK_FOUND(l->f, EXTENT_LONG, .ino = l->ino, .lblk = r->lblk,
-					  .num = end);
+			return LOOK_FOUND(l, EXTENT_LONG, .lblk = r->lblk, .num = end);
 		if (r->lblk >= end && (!blk || r->lblk < lblk)) {
 			blk = r->pblk;
 			lblk = r->lblk;
 		}
 	}
-	return FSCK_FOUND(l->f, BLOCK_PAST_SIZE, .ino = l->ino, .blk = blk, .lblk = lblk);
+	return LOOK_FOUND(l, BLOCK_PAST_SIZE, .blk = blk, .lblk = lblk);
 }
 
-/* Add the pointers of a block map from logical block `end` on to those to be cleared. */
+/* Add the pointers of a block map from logical block `end` on to the list of bad entries. */
 static int pointers_from(struct fsck_look *l, uint64_t end)
 {
 	struct xw_walk_map_item i;
@@ -119,18 +119,10 @@ static int pointers_from(struct fsck_look *l, uint64_t end)
 	return rc || more < 0 ? xw_fail_nomem(&l->f->diag, "block map") : 0;
 }
 
-/* Symlinks, values of attributes and what is reserved have rules of their own. */
-static bool is_judged_by_size(const struct fsck_look *l)
-{
-	return l->ino == XW_INO_ROOT ||
-	       (l->ino >= l->f->img->sb.first_ino && !(l->in.flags & XW_FL_EA_INODE) &&
-		(l->type == XW_S_IFREG || l->type == XW_S_IFDIR));
-}
-
 /*
- * Without a journal a crash can leave a map block that is newer than the record with size and
- * i_blocks: then what is past the size are contents. Pointers in the record are never newer. An
- * extent that goes on past the size is believed, as by e2fsck, where no checksum has shown damage.
+ * May the blocks past i_size be newer than i_size, so that they are contents? Without a journal a
+ * crash can leave a map block that is newer than the record; pointers in the record itself cannot
+ * be. Without checksums an extent that continues past i_size is trusted, as by e2fsck.
  */
 static bool may_be_newer(const struct fsck_look *l, uint64_t end)
 {
@@ -148,21 +140,25 @@ static bool may_be_newer(const struct fsck_look *l, uint64_t end)
 }
 
 /*
- * i_blocks agrees with what the map has up to the size: what is past that is damage, a length or a
- * pointer. Blocks past the size that are legal, be they unwritten or of a Merkle tree, are in
- * i_blocks.
+ * If i_blocks counts exactly the blocks up to i_size, the length or pointer that leads past i_size
+ * is damaged: i_blocks includes valid blocks past i_size, unwritten or of a Merkle tree. Symlinks,
+ * EA inodes and reserved inodes are checked elsewhere.
  */
 int fsck_look_end_of_map(struct fsck_look *l)
 {
 	const struct fsck *f = l->f;
 	const struct xw_super *sb = &f->img->sb;
-	const uint64_t unit = f->img->block_size / 512, end = size_in_blocks(l);
+	const uint64_t unit = f->img->block_size / 512;
+	const uint64_t end = xw_div_up(l->in.size, f->img->block_size);
 	const uint64_t beyond = blocks_from(&l->map, end);
+	const bool is_content = l->ino == XW_INO_ROOT ||
+				(l->ino >= sb->first_ino && !(l->in.flags & XW_FL_EA_INODE) &&
+				 (l->type == XW_S_IFREG || l->type == XW_S_IFDIR));
 	bool fix;
 	int rc = 0;
 
-	if (!beyond || !end || !l->map.runs.n || xw_image_cluster_bits(f->img) ||
-	    !is_judged_by_size(l) || may_be_newer(l, end) ||
+	if (!beyond || !end || !l->map.runs.n || xw_image_cluster_bits(f->img) || !is_content ||
+	    may_be_newer(l, end) ||
 	    xw_inode_fs_blocks_512(&l->in, sb) + beyond * unit != fsck_look_held(l))
 		return 0;
 	fix = found_past(l, end);

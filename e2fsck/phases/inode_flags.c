@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Flags that contradict the type of the inode or the features of the filesystem. */
+/* Checks flags that contradict the type of the inode or the features of the filesystem. */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "phases/dirs.h"
 #include "phases/inode_slice.h"
 #include "phases/inodes.h"
@@ -21,46 +22,27 @@ static bool is_special(const struct fsck_look *l)
 
 static void drop(struct fsck_look *l, uint32_t flags)
 {
-	if (!(l->in.flags & flags) || !FSCK_FOUND(l->f, FLAGS, .ino = l->ino, .num = flags))
-		return;
-	l->in.flags &= ~flags;
-	l->dirty = true;
+	if (l->in.flags & flags && LOOK_REPAIR(l, FLAGS, .num = flags))
+		l->in.flags &= ~flags;
 }
 
-/* A flag without meaning for this inode: the inode is read without it. */
 static void drop_index(struct fsck_look *l)
 {
-	if (!(l->in.flags & XW_FL_INDEX) || !FSCK_FOUND(l->f, INDEX_FLAG, .ino = l->ino))
-		return;
-	l->in.flags &= ~XW_FL_INDEX;
-	l->dirty = true;
+	if (l->in.flags & XW_FL_INDEX && LOOK_REPAIR(l, INDEX_FLAG))
+		l->in.flags &= ~XW_FL_INDEX;
 }
 
-/* Such types cannot be written and need no protection, and nobody could remove them. */
-static void check_immutable(struct fsck_look *l)
-{
-	if (l->in.flags & (XW_FL_IMMUTABLE | XW_FL_APPEND) &&
-	    FSCK_FOUND(l->f, SPECIAL_IMMUTABLE, .ino = l->ino)) {
-		l->in.flags &= ~(XW_FL_IMMUTABLE | XW_FL_APPEND);
-		l->dirty = true;
-	}
-}
-
-/* Devices, fifos, sockets: no size, no map, only zeros after the device number. */
+/* Devices, fifos and sockets have no size and no map, only zeros after the device number. */
 static void check_special(struct fsck_look *l)
 {
-	static const uint8_t zero[44];
-	uint8_t *rest = l->in.block + 16;
+	const size_t after = 16;
 
 	drop(l, XW_FL_EXTENTS | XW_FL_INLINE_DATA);
-	if (l->in.size && FSCK_FOUND(l->f, SPECIAL_SIZE, .ino = l->ino, .num = l->in.size)) {
+	if (l->in.size && LOOK_REPAIR(l, SPECIAL_SIZE, .num = l->in.size))
 		l->in.size = 0;
-		l->dirty = true;
-	}
-	if (memcmp(rest, zero, sizeof(zero)) && FSCK_FOUND(l->f, SPECIAL_BLOCKS, .ino = l->ino)) {
-		memset(rest, 0, sizeof(zero));
-		l->dirty = true;
-	}
+	if (!xw_all_zero(l->in.block + after, sizeof(l->in.block) - after) &&
+	    LOOK_REPAIR(l, SPECIAL_BLOCKS))
+		memset(l->in.block + after, 0, sizeof(l->in.block) - after);
 }
 
 static bool has_extent_root(const struct fsck_look *l)
@@ -72,8 +54,8 @@ static bool has_extent_root(const struct fsck_look *l)
 }
 
 /*
- * i_block holds an extent root, but EXTENTS_FL is missing. If the filesystem has the feature, a
- * valid header is sufficient, as in e2fsck(8); otherwise there must be an extent, too.
+ * Does i_block hold an extent root although EXTENTS_FL is missing? If the filesystem has the
+ * feature, a valid header is sufficient, as in e2fsck(8); otherwise there must be an extent, too.
  */
 static bool has_hidden_extents(const struct fsck_look *l)
 {
@@ -83,13 +65,13 @@ static bool has_hidden_extents(const struct fsck_look *l)
 	if (l->in.flags & XW_FL_EXTENTS || l->ino == XW_INO_RESIZE || l->ino == XW_INO_BAD ||
 	    xw_extent_hdr_decode(l->in.block, sizeof(l->in.block), &h))
 		return false;
-	/* e2fsck(8) does not accept a root with room for only one entry */
+	/* e2fsck(8) does not accept a root with room for only one entry. */
 	return (feature && h.max >= 2) ||
 	       (h.max == XW_EXT_INODE_ENTRIES && l->in.block[12 + 4] + l->in.block[12 + 5] &&
 		!(l->in.flags & XW_FL_INLINE_DATA));
 }
 
-/* Does the map have the type that the flag states? */
+/* Compare EXTENTS_FL with the contents of i_block and with the feature. */
 static int check_extents(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -98,33 +80,31 @@ static int check_extents(struct fsck_look *l)
 	if (l->in.flags & XW_FL_EXTENTS && !(sb->feature_incompat & XW_INCOMPAT_EXTENTS)) {
 		if (!has_extent_root(l)) {
 			drop(l, XW_FL_EXTENTS);
-		} else if (FSCK_FOUND(f, EXTENTS_FEATURE, .ino = l->ino)) {
+		} else if (LOOK_FOUND(l, EXTENTS_FEATURE)) {
 			sb->feature_incompat |= XW_INCOMPAT_EXTENTS;
 			return fsck_super_write(f);
 		}
-	} else if (has_hidden_extents(l) && FSCK_FOUND(f, EXTENTS_FLAG, .ino = l->ino)) {
+	} else if (has_hidden_extents(l) && LOOK_REPAIR(l, EXTENTS_FLAG)) {
 		l->in.flags |= XW_FL_EXTENTS;
 		l->in.flags &= ~XW_FL_INLINE_DATA;
-		l->dirty = true;
 	}
 	return 0;
 }
 
 /*
- * With bigalloc there are no block maps. Where a cluster is a block, one of them proves that the
- * feature is not meant.
+ * With bigalloc there are no block maps. If clusters are as large as blocks, an inode with a block
+ * map proves that the feature bit is wrong.
  */
 static int check_bigalloc(struct fsck_look *l)
 {
-	static const uint8_t zero[sizeof(l->in.block)];
 	struct fsck *f = l->f;
 	struct xw_super *sb = &f->img->sb;
 
 	if (!(sb->feature_ro_compat & XW_RO_BIGALLOC) || xw_image_cluster_bits(f->img) ||
 	    !(sb->feature_incompat & XW_INCOMPAT_EXTENTS) || /* reported by fsck_check_fields() */
 	    l->in.flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA) || l->ino == XW_INO_RESIZE ||
-	    l->ino == XW_INO_BAD || !memcmp(l->in.block, zero, sizeof(zero)) ||
-	    !FSCK_FOUND(f, BIGALLOC_MAP, .ino = l->ino))
+	    l->ino == XW_INO_BAD || xw_all_zero(l->in.block, sizeof(l->in.block)) ||
+	    !LOOK_FOUND(l, BIGALLOC_MAP))
 		return 0;
 	sb->feature_ro_compat &= ~XW_RO_BIGALLOC;
 	f->renew_backups = true;
@@ -142,19 +122,11 @@ static bool holds_blocks(const struct fsck_look *l)
 	       xw_inode_fs_blocks_512(&l->in, sb) > (l->in.file_acl ? cluster512 : 0);
 }
 
-/* Is there an attribute system.data, which only inline contents have? */
-static bool has_inline_value(const struct fsck_look *l)
-{
-	uint32_t len;
-
-	return fsck_inline_value(l->f, &l->in, l->raw, &len) != 0;
-}
-
-/* The attribute is stronger evidence than i_blocks. */
 static int check_inline(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
 	struct xw_super *sb = &f->img->sb;
+	uint32_t len;
 
 	if (!(l->in.flags & XW_FL_INLINE_DATA))
 		return 0;
@@ -164,18 +136,18 @@ static int check_inline(struct fsck_look *l)
 		if (!(l->in.flags & XW_FL_INLINE_DATA))
 			return 0;
 	}
-	if (holds_blocks(l) && !has_inline_value(l))
+	/* Trust the attribute system.data, which only inline contents have, over i_blocks. */
+	if (holds_blocks(l) && !fsck_inline_value(f, &l->in, l->raw, &len))
 		drop(l, XW_FL_INLINE_DATA);
-	if (!(l->in.flags & XW_FL_INLINE_DATA) || sb->feature_incompat & XW_INCOMPAT_INLINE_DATA)
-		return 0;
-	if (!FSCK_FOUND(f, INLINE_FEATURE, .ino = l->ino))
+	if (!(l->in.flags & XW_FL_INLINE_DATA) || sb->feature_incompat & XW_INCOMPAT_INLINE_DATA ||
+	    !LOOK_FOUND(l, INLINE_FEATURE))
 		return 0;
 	sb->feature_incompat |= XW_INCOMPAT_INLINE_DATA;
 	return fsck_super_write(f);
 }
 
 /*
- * A casefolded directory needs the feature: where it is missing, but the superblock still has the
+ * A casefolded directory needs the feature. If the bit is missing, but the superblock still has the
  * encoding, the bit was lost.
  */
 static int check_casefold(struct fsck_look *l)
@@ -188,7 +160,7 @@ static int check_casefold(struct fsck_look *l)
 		drop(l, XW_FL_CASEFOLD);
 		return 0;
 	}
-	if (!(l->in.flags & XW_FL_CASEFOLD) || !FSCK_FOUND(l->f, CASEFOLD_FEATURE, .ino = l->ino))
+	if (!(l->in.flags & XW_FL_CASEFOLD) || !LOOK_FOUND(l, CASEFOLD_FEATURE))
 		return 0;
 	sb->feature_incompat |= XW_INCOMPAT_CASEFOLD;
 	l->f->renew_backups = true;
@@ -213,8 +185,10 @@ int fsck_look_flags(struct fsck_look *l)
 		drop_index(l);
 	if (l->type != XW_S_IFREG || l->ino < sb->first_ino || fsck_is_hidden(sb, l->ino))
 		drop(l, XW_FL_EA_INODE);
-	if (is_special(l) || l->type == XW_S_IFLNK)
-		check_immutable(l);
+	/* Nothing can be written to these types; the flags would only prevent their removal. */
+	if ((is_special(l) || l->type == XW_S_IFLNK) &&
+	    l->in.flags & (XW_FL_IMMUTABLE | XW_FL_APPEND) && LOOK_REPAIR(l, SPECIAL_IMMUTABLE))
+		l->in.flags &= ~(XW_FL_IMMUTABLE | XW_FL_APPEND);
 	if (is_special(l)) {
 		check_special(l);
 		return 0;
@@ -224,9 +198,8 @@ int fsck_look_flags(struct fsck_look *l)
 	rc = check_inline(l);
 	if (l->in.flags & XW_FL_INLINE_DATA)
 		drop_index(l);
-	if (!rc && (is_dir || l->type == XW_S_IFREG))
-		rc = check_extents(l);
-	if (!rc && (is_dir || l->type == XW_S_IFREG))
-		rc = check_bigalloc(l);
-	return rc;
+	if (rc || (!is_dir && l->type != XW_S_IFREG))
+		return rc;
+	rc = check_extents(l);
+	return rc ? rc : check_bigalloc(l);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Is a record an inode at all? Each field of random bytes can be repaired, and the result would be
- * a device or a set-ID file that nobody made. So the contradictions of the whole record are
- * counted: a damaged inode has one or two, noise nearly all of them. A block of the table that was
- * written to a wrong place has records whose checksums are right for the numbers of that place.
+ * Detects records that are not inodes. If each field of random bytes were repaired, the result
+ * could be a device or a set-ID file that nobody created. So the contradictions in the whole record
+ * are counted: a damaged inode has one or two, random bytes have nearly all. Records of an inode
+ * table block that was written to a wrong location have valid checksums for other inode numbers.
  */
 #include "config.h"
 
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "base/endian.h"
 #include "disk/dirent.h"
 #include "disk/indirect.h"
@@ -20,19 +21,19 @@
 #include "phases/inodes.h"
 
 #define HURD 1u
-#define OFF_LINKS 26 /* in the record */
-/* Bits that no inode in use has: unassigned, or of compression and snapshots, which Linux lacks. */
+#define OFF_LINKS 26 /* offset of i_links_count in the record */
+/* Flags that no inode in use has: unassigned, or for compression and snapshots. */
 #define FL_NEVER 0x85802300u
 #define FL_DIRS (XW_FL_INDEX | XW_FL_CASEFOLD | XW_FL_ITREE)
 
 /*
- * Contradictions that make a record garbage: few if its map is impossible as well, since there is
- * nothing to be kept then. Among garbage in the same block of the table fewer are sufficient, and
- * fewer still for what would be a device or a set-ID file.
+ * Number of contradictions that make a record garbage: fewer if its map is invalid as well, since
+ * then there is nothing to save. If the table block holds other garbage, the limit is lowered by
+ * LESS, for devices and set-ID files by LESS_IF_POWERFUL.
  */
 enum { NEED_BAD_MAP = 5, NEED_GOOD_MAP = 8, LESS = 2, LESS_IF_POWERFUL = 3 };
 
-/* Checksums computed to find the inodes that misplaced records are of: some seconds. */
+/* Limit of the checksums computed to find the numbers of misplaced records: some seconds. */
 #define TRY_MAX (UINT64_C(1) << 25)
 
 struct record {
@@ -63,7 +64,10 @@ static bool has_wrong_flags(const struct record *r)
 	return r->in.flags & never;
 }
 
-/* Are most pointers of the block map outside of the filesystem, or none there for i_blocks? */
+/*
+ * Are most pointers of the block map outside of the filesystem? Or are there none although i_blocks
+ * counts blocks?
+ */
 static bool has_bad_pointers(const struct record *r)
 {
 	unsigned used = 0, bad = 0;
@@ -79,7 +83,6 @@ static bool has_bad_pointers(const struct record *r)
 
 static bool has_bad_map(const struct record *r)
 {
-	static const uint8_t zero[44];
 	const size_t len = strnlen((const char *)r->in.block, sizeof(r->in.block));
 	const unsigned attrs = xw_inode_xattr_off(&r->in, &r->img->sb);
 	struct xw_extent_hdr h;
@@ -89,7 +92,8 @@ static bool has_bad_map(const struct record *r)
 	case XW_S_IFBLK:
 	case XW_S_IFIFO:
 	case XW_S_IFSOCK:
-		return r->in.size || r->in.blocks || memcmp(r->in.block + 16, zero, sizeof(zero));
+		return r->in.size || r->in.blocks ||
+		       !xw_all_zero(r->in.block + 16, sizeof(r->in.block) - 16);
 	case XW_S_IFLNK:
 		if (len == r->in.size)
 			return false;
@@ -146,7 +150,7 @@ static bool is_powerful(uint16_t mode)
 	}
 }
 
-/* The first inode of the block of the table that has this one. */
+/* The first inode in the table block that contains this one. */
 static xw_ino first_in_block(const struct xw_image *img, xw_ino ino)
 {
 	const uint32_t index = (ino - 1) % img->sb.inodes_per_group;
@@ -154,7 +158,7 @@ static xw_ino first_in_block(const struct xw_image *img, xw_ino ino)
 	return ino - index % (img->block_size / img->inode_size);
 }
 
-/* The block of the table with this record. NULL: it cannot be read. Released by the caller. */
+/* Read the table block that contains the record; freed by the caller. NULL: unreadable. */
 static uint8_t *read_table_block(const struct fsck_look *l)
 {
 	struct xw_image *img = l->f->img;
@@ -171,8 +175,8 @@ static uint8_t *read_table_block(const struct fsck_look *l)
 }
 
 /*
- * Are, or were, most of the other records in use in the same inode table block garbage? The
- * preceding record counts as one of them.
+ * Are most of the other records in use in the same table block garbage, including those already
+ * cleared? For the first record of a block the preceding record counts as well.
  */
 static bool is_among_garbage(const struct fsck_look *l)
 {
@@ -206,8 +210,8 @@ static bool is_record_of(const struct fsck_look *l, const uint8_t *raw, xw_ino i
 }
 
 /*
- * Are the other records of the block displaced by the same distance? One such record proves it;
- * without another one in use, a matching checksum of 32 bits is sufficient.
+ * Are the other records of the block displaced by the same distance as l->ino is from `other`? One
+ * such record proves it. If no other record is in use, a valid checksum of 32 bits is sufficient.
  */
 static bool is_block_of(const struct fsck_look *l, const uint8_t *block, xw_ino other)
 {
@@ -228,7 +232,10 @@ static bool is_block_of(const struct fsck_look *l, const uint8_t *block, xw_ino 
 	return alone && img->inode_size > XW_INODE_BODY;
 }
 
-/* The inode number for which the record's checksum is correct. 0: none of those tried. */
+/*
+ * The inode number for which the record's checksum is valid: first those of the group are tried,
+ * then those with the same position in a table block. 0: none.
+ */
 static xw_ino find_other(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
@@ -253,30 +260,25 @@ static xw_ino find_other(struct fsck_look *l)
 	return found ? ino : 0;
 }
 
-static bool is_of_another(struct fsck_look *l)
-{
-	const xw_ino other = l->tried < TRY_MAX ? find_other(l) : 0;
-
-	return other && FSCK_FOUND(l->f, INODE_MISPLACED, .ino = l->ino, .num = other);
-}
-
 void fsck_look_garbage(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
 	const xw_ino first = first_in_block(l->f->img, l->ino);
 	const unsigned less = is_powerful(l->in.mode) ? LESS_IF_POWERFUL : LESS;
+	xw_ino other;
 
 	if ((xw_super_has_csum(sb) && !l->wrong_sum) || l->ino < sb->first_ino ||
 	    fsck_is_hidden(sb, l->ino) || sb->creator_os == HURD)
 		return;
-	if (xw_super_has_csum(sb) && is_of_another(l)) {
+	other = xw_super_has_csum(sb) && l->tried < TRY_MAX ? find_other(l) : 0;
+	if (other && LOOK_FOUND(l, INODE_MISPLACED, .num = other)) {
 		l->clear = true;
 		return;
 	}
 	if (!fsck_is_garbage(l->f->img, l->ino, l->raw, 0) &&
 	    (!fsck_is_garbage(l->f->img, l->ino, l->raw, less) || !is_among_garbage(l)))
 		return;
-	l->clear = FSCK_FOUND(l->f, GARBAGE, .ino = l->ino);
+	l->clear = LOOK_FOUND(l, GARBAGE);
 	l->garbage = l->garbage_in == first ? l->garbage + l->clear : l->clear;
 	l->garbage_in = first;
 	l->garbage_last = l->ino;

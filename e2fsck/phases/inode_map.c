@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The map of an inode: walks it and collects the valid part. Illegal entries of a block map are
+ * Walks the map of an inode and collects the valid part. Invalid pointers of a block map are
  * cleared in place; an extent tree with any damage is rewritten from its valid extents.
  */
 #include "config.h"
@@ -15,73 +15,46 @@
 
 /* ---- findings ---- */
 
-static bool found_in_node(struct fsck_look *l, const struct xw_walk_map_item *i)
+/* Report what the walk has found. */
+static bool found(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
-	struct fsck *f = l->f;
+	static const enum fsck_id ids[] = {
+		[XW_MAP_MAGIC] = FSCK_EXTENT_HEADER, [XW_MAP_ENTRIES] = FSCK_EXTENT_ENTRIES,
+		[XW_MAP_DEPTH] = FSCK_EXTENT_DEPTH,  [XW_MAP_CSUM] = FSCK_EXTENT_CSUM,
+		[XW_MAP_EMPTY] = FSCK_EXTENT_EMPTY,  [XW_MAP_READ] = FSCK_MAP_BLOCK_READ,
+		[XW_MAP_START] = FSCK_EXTENT_START,  [XW_MAP_END] = FSCK_EXTENT_END,
+		[XW_MAP_LONG] = FSCK_EXTENT_LONG,    [XW_MAP_PLACE] = FSCK_EXTENT_PLACE,
+		[XW_MAP_INDEX] = FSCK_EXTENT_INDEX,  [XW_MAP_NODE_RANGE] = FSCK_MAP_BLOCK_RANGE,
+		[XW_MAP_RANGE] = FSCK_BLOCK_RANGE,   [XW_MAP_LENGTH] = FSCK_EXTENT_LENGTH,
+		[XW_MAP_ORDER] = FSCK_EXTENT_ORDER,  [XW_MAP_WRAP] = FSCK_BLOCK_WRAP,
+		[XW_MAP_BUDGET] = FSCK_MAP_BUDGET,
+	};
+	const bool is_node = i->rule < XW_MAP_END; /* otherwise about an entry */
+	const bool has_blk =
+		i->rule == XW_MAP_INDEX || i->rule == XW_MAP_NODE_RANGE || i->rule == XW_MAP_RANGE;
+	const bool has_len =
+		i->rule == XW_MAP_END || i->rule == XW_MAP_RANGE || i->rule == XW_MAP_WRAP;
+	const struct fsck_about about = {
+		.id = ids[i->rule],
+		.ino = l->ino,
+		.blk = is_node   ? i->node
+		       : has_blk ? i->pblk
+				 : 0,
+		.lblk = is_node ? 0 : i->lblk,
+		.num = has_len ? i->len : i->num,
+		.num2 = i->num2,
+	};
 
-	switch (i->rule) {
-	case XW_MAP_MAGIC:
-		return FSCK_FOUND(f, EXTENT_HEADER, .ino = l->ino, .blk = i->node);
-	case XW_MAP_ENTRIES:
-		return FSCK_FOUND(f, EXTENT_ENTRIES, .ino = l->ino, .blk = i->node, .num = i->num,
-				  .num2 = i->num2);
-	case XW_MAP_DEPTH:
-		return FSCK_FOUND(f, EXTENT_DEPTH, .ino = l->ino, .blk = i->node, .num = i->num,
-				  .num2 = i->num2);
-	case XW_MAP_CSUM:
-		return FSCK_FOUND(f, EXTENT_CSUM, .ino = l->ino, .blk = i->node);
-	case XW_MAP_EMPTY:
-		return FSCK_FOUND(f, EXTENT_EMPTY, .ino = l->ino, .blk = i->node);
-	case XW_MAP_READ:
-		return FSCK_FOUND(f, MAP_BLOCK_READ, .ino = l->ino, .blk = i->node);
-	case XW_MAP_START:
-		return FSCK_FOUND(f, EXTENT_START, .ino = l->ino, .blk = i->node, .num = i->num,
-				  .num2 = i->num2);
-	default:
-		return false;
-	}
+	return fsck_found(l->f, &about);
 }
 
-static bool found_entry(struct fsck_look *l, const struct xw_walk_map_item *i)
-{
-	struct fsck *f = l->f;
-
-	switch (i->rule) {
-	case XW_MAP_END:
-		return FSCK_FOUND(f, EXTENT_END, .ino = l->ino, .lblk = i->lblk, .num = i->len);
-	case XW_MAP_LONG:
-		return FSCK_FOUND(f, EXTENT_LONG, .ino = l->ino, .lblk = i->lblk, .num = i->num);
-	case XW_MAP_PLACE:
-		return FSCK_FOUND(f, EXTENT_PLACE, .ino = l->ino, .lblk = i->lblk, .num = i->num);
-	case XW_MAP_INDEX:
-		return FSCK_FOUND(f, EXTENT_INDEX, .ino = l->ino, .lblk = i->lblk, .blk = i->pblk,
-				  .num = i->num);
-	case XW_MAP_NODE_RANGE:
-		return FSCK_FOUND(f, MAP_BLOCK_RANGE, .ino = l->ino, .lblk = i->lblk,
-				  .blk = i->pblk);
-	case XW_MAP_RANGE:
-		return FSCK_FOUND(f, BLOCK_RANGE, .ino = l->ino, .lblk = i->lblk, .blk = i->pblk,
-				  .num = i->len);
-	case XW_MAP_LENGTH:
-		return FSCK_FOUND(f, EXTENT_LENGTH, .ino = l->ino, .lblk = i->lblk);
-	case XW_MAP_ORDER:
-		return FSCK_FOUND(f, EXTENT_ORDER, .ino = l->ino, .lblk = i->lblk, .num = i->num);
-	case XW_MAP_WRAP:
-		return FSCK_FOUND(f, BLOCK_WRAP, .ino = l->ino, .lblk = i->lblk, .num = i->len);
-	case XW_MAP_BUDGET:
-		return FSCK_FOUND(f, MAP_BUDGET, .ino = l->ino, .lblk = i->lblk);
-	default:
-		return found_in_node(l, i);
-	}
-}
-
-/* Repair the map: extent trees are rewritten, pointers of block maps cleared one by one. */
+/* Schedule a repair: the extent tree is rewritten, or the pointer of the block map is cleared. */
 static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	if (l->in.flags & XW_FL_EXTENTS)
 		l->map.damaged = true;
 	else if (i->rule == XW_MAP_READ)
-		return 0; /* its pointer is kept: the medium may become readable again */
+		return 0; /* keep the pointer: the block may become readable again */
 	else if (xw_vec_push(&l->map.bad, *i))
 		return xw_fail_nomem(&l->f->diag, "block map");
 	return 0;
@@ -107,33 +80,21 @@ static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool 
 	if (guessed)
 		return 0;
 	if (had)
-		fix = FSCK_FOUND(f, MAP_BLOCK_TWICE, .ino = l->ino, .blk = i->pblk);
+		fix = LOOK_FOUND(l, MAP_BLOCK_TWICE, .blk = i->pblk);
 	else if (meta)
-		fix = FSCK_FOUND(f, MAP_BLOCK_METADATA, .ino = l->ino, .blk = i->pblk);
+		fix = LOOK_FOUND(l, MAP_BLOCK_METADATA, .blk = i->pblk);
 	else
-		fix = FSCK_FOUND(f, MAP_BLOCK_FOREIGN, .ino = l->ino, .blk = i->pblk,
-				 .lblk = i->lblk);
+		fix = LOOK_FOUND(l, MAP_BLOCK_FOREIGN, .blk = i->pblk, .lblk = i->lblk);
 	return fix ? note(l, i) : 0;
 }
 
-/* Directories are limited to 2 GiB; with large_dir to the end of the map. */
-static bool is_too_big(const struct fsck_look *l, uint64_t end)
-{
-	return l->type == XW_S_IFDIR && end > (UINT64_C(1) << 31) / l->f->img->block_size &&
-	       !(l->f->img->sb.feature_incompat & XW_INCOMPAT_LARGEDIR);
-}
-
-static bool is_system(const struct fsck_look *l)
-{
-	return l->ino < l->f->img->sb.first_ino || fsck_is_hidden_file(l->f, l->ino, &l->in);
-}
-
-/* Only files of users may have blocks that read as zeros. */
+/* Only files of users may have unwritten extents. */
 static bool found_unwritten(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	if (l->type == XW_S_IFDIR)
-		return FSCK_FOUND(l->f, DIR_UNWRITTEN, .ino = l->ino, .lblk = i->lblk);
-	return is_system(l) && FSCK_FOUND(l->f, SYSTEM_UNWRITTEN, .ino = l->ino, .lblk = i->lblk);
+		return LOOK_FOUND(l, DIR_UNWRITTEN, .lblk = i->lblk);
+	return (l->ino < l->f->img->sb.first_ino || fsck_is_hidden_file(l->f, l->ino, &l->in)) &&
+	       LOOK_FOUND(l, SYSTEM_UNWRITTEN, .lblk = i->lblk);
 }
 
 static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
@@ -145,10 +106,11 @@ static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool g
 		run.unwritten = false;
 		m->damaged = true;
 	}
-	if (is_too_big(l, i->lblk + i->len)) {
+	/* Directories are limited to 2 GiB; with large_dir only by the map. */
+	if (l->type == XW_S_IFDIR && !(l->f->img->sb.feature_incompat & XW_INCOMPAT_LARGEDIR) &&
+	    i->lblk + i->len > (UINT64_C(1) << 31) / l->f->img->block_size) {
 		m->lost = true;
-		return !guessed && FSCK_FOUND(l->f, DIR_TOO_BIG, .ino = l->ino, .lblk = i->lblk,
-					      .blk = i->pblk)
+		return !guessed && LOOK_FOUND(l, DIR_TOO_BIG, .lblk = i->lblk, .blk = i->pblk)
 			       ? note(l, i)
 			       : 0;
 	}
@@ -156,7 +118,7 @@ static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool g
 	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
 }
 
-/* An extent that starts in the filesystem and is too long: its length follows from i_size. */
+/* Keep the part up to i_size of an extent that extends past the end of the filesystem. */
 static int clip(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	const uint64_t end = xw_div_up(l->in.size, l->f->img->block_size);
@@ -171,7 +133,7 @@ static int clip(struct fsck_look *l, const struct xw_walk_map_item *i)
 	return run_met(l, &part, false);
 }
 
-/* -E fragcheck, in the wording of e2fsck. */
+/* -E fragcheck: print a discontinuity, in the wording of e2fsck. */
 static void say_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	const xw_blk next = l->map.layout.next;
@@ -184,15 +146,10 @@ static void say_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
 		  i->kind == XW_WALK_NODE ? -(long long)i->height : (long long)i->lblk);
 }
 
-/* Which findings of a walk are reported: what an earlier walk met was reported then. */
+/* Which findings of a walk are reported: those of an earlier walk must not be repeated. */
 enum report { ALL, NONE, ENTRIES_ONLY };
 
-static bool is_reported(enum report report, enum xw_walk_map_rule rule)
-{
-	return report == ALL || (report == ENTRIES_ONLY && rule == XW_MAP_ENTRIES);
-}
-
-/* depth: -1, or the assumed depth of the root */
+/* depth: the assumed depth of the root, or -1. */
 static int walk(struct fsck_look *l, int depth, enum report report)
 {
 	struct xw_walk_map_item item;
@@ -211,7 +168,9 @@ static int walk(struct fsck_look *l, int depth, enum report report)
 		if (more == 2 && item.rule == XW_MAP_MAGIC && item.level &&
 		    xw_vec_push(&l->map.strange, item.node))
 			rc = XW_ERR_NOMEM;
-		if (more == 2 && is_reported(report, item.rule) && found_entry(l, &item))
+		if (more == 2 &&
+		    (report == ALL || (report == ENTRIES_ONLY && item.rule == XW_MAP_ENTRIES)) &&
+		    found(l, &item))
 			rc = note(l, &item);
 		if (!rc && more == 2 && item.rule == XW_MAP_RANGE && l->map.damaged)
 			rc = clip(l, &item);
@@ -244,16 +203,6 @@ static int clear_pointer(struct fsck_look *l, const struct xw_walk_map_item *i)
 	return fsck_write(f, FSCK_O_MAP, i->node, block);
 }
 
-/* If the budget was exceeded, every pointer from there on must be cleared. */
-static int repair_pointers(struct fsck_look *l)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < l->map.bad.n && !rc; i++)
-		rc = clear_pointer(l, &l->map.bad.v[i]);
-	return rc;
-}
-
 void fsck_map_free(struct fsck_map *m)
 {
 	xw_vec_free(&m->runs);
@@ -277,7 +226,7 @@ static void forget(struct fsck_map *m)
 	m->layout = (struct fsck_layout){0};
 }
 
-/* Nothing was found below the root, whose depth may be wrong. */
+/* No run was found: try all depths, as that in the root may be wrong. */
 static int guess_depth(struct fsck_look *l)
 {
 	int rc = 0;
@@ -292,8 +241,8 @@ static int guess_depth(struct fsck_look *l)
 }
 
 /*
- * A tree deeper than the format allows, with a single entry in each node: the root becomes the
- * parent of the first node below that has a valid depth.
+ * Repair a tree that is deeper than the format allows and whose nodes have one entry each: point
+ * the root to the first node with a valid depth.
  */
 static int shorten(struct fsck_look *l)
 {
@@ -307,22 +256,20 @@ static int shorten(struct fsck_look *l)
 	rc = xw_walk_map_shorten(&l->walk, l->in.block, &e, &depth);
 	if (rc == XW_ERR_NOMEM)
 		return xw_fail_nomem(&l->f->diag, "extent tree");
-	if (rc < 1 ||
-	    !FSCK_FOUND(l->f, EXTENT_DEPTH, .ino = l->ino, .num = depth + 1u, .num2 = depth))
+	if (rc < 1 || !LOOK_REPAIR(l, EXTENT_DEPTH, .num = depth + 1u, .num2 = depth))
 		return rc < 0 ? rc : 0;
 	h.depth = (uint16_t)depth;
 	xw_extent_hdr_encode(l->in.block, &h);
 	xw_extent_idx_encode(l->in.block, 0, &e);
-	l->dirty = true;
 	return 0;
 }
 
-/* The expected number of blocks, and whether i_blocks or i_size gives it. */
+/* The expected number of blocks: according to i_blocks, or with by_size to i_size. */
 struct wanted {
-	uint64_t held; /* in units of i_blocks, without values of attributes */
-	uint64_t size; /* in blocks; without holes */
+	uint64_t held; /* in units of i_blocks, without values in EA inodes */
+	uint64_t size; /* in blocks, if there are no holes */
 	bool by_size;
-	bool whole; /* i_blocks counts more than the map, an itree */
+	bool itree; /* i_blocks includes an itree */
 };
 
 static uint64_t mapped_blocks(const struct fsck_look *l)
@@ -342,10 +289,13 @@ static bool is_short(const struct fsck_look *l, const struct wanted *w)
 static bool is_complete(const struct fsck_look *l, const struct wanted *w)
 {
 	return (!w->by_size || mapped_blocks(l) == w->size) &&
-	       (w->whole || fsck_look_held(l) == w->held);
+	       (w->itree || fsck_look_held(l) == w->held);
 }
 
-/* Walk again, with the entries behind the last ones of nodes of a level. */
+/*
+ * Walk again, including the stale entries after the last ones of all nodes of a level. *found: the
+ * map is complete with them.
+ */
 static int walk_behind(struct fsck_look *l, unsigned level, const struct wanted *wanted,
 		       bool *found)
 {
@@ -369,7 +319,7 @@ static int walk_behind(struct fsck_look *l, unsigned level, const struct wanted 
 	return rc;
 }
 
-static int look_behind_levels(struct fsck_look *l, const struct wanted *wanted, bool *found)
+static int walk_behind_levels(struct fsck_look *l, const struct wanted *wanted, bool *found)
 {
 	const unsigned depth = l->map.depth;
 	int rc = 0;
@@ -380,10 +330,10 @@ static int look_behind_levels(struct fsck_look *l, const struct wanted *wanted, 
 }
 
 /*
- * i_blocks counts blocks that are not in the map. If that is what the entries behind the last ones
- * of a level's nodes map, eh_entries is wrong. It does not tell where it also counts an itree, or
- * where the blocks are in clusters that the map has: there a directory or file without holes is
- * told by its size.
+ * Find nodes with a wrong eh_entries. If i_blocks counts more blocks than the map has, and the
+ * stale entries in the nodes of one level map exactly the missing ones, these entries are valid.
+ * With an itree or with bigalloc i_blocks proves nothing; the size of a directory or file without
+ * holes is used instead.
  */
 static int look_behind(struct fsck_look *l)
 {
@@ -392,26 +342,26 @@ static int look_behind(struct fsck_look *l)
 	const uint64_t held = xw_inode_fs_blocks_512(&l->in, &f->img->sb);
 	struct wanted w = {.held = held,
 			   .size = xw_div_up(l->in.size, f->img->block_size),
-			   .whole = l->in.flags & XW_FL_ITREE};
-	bool found = false;
+			   .itree = l->in.flags & XW_FL_ITREE};
+	bool is_found = false;
 	int rc = 0;
 
 	if (!(l->in.flags & XW_FL_EXTENTS))
 		return 0;
-	if (!w.whole && is_short(l, &w)) {
+	if (!w.itree && is_short(l, &w)) {
 		w.held -= XW_MIN(fsck_xattr_values(l->f, &l->in, l->raw) * unit, held);
 		if (is_short(l, &w))
-			rc = look_behind_levels(l, &w, &found);
+			rc = walk_behind_levels(l, &w, &is_found);
 	}
-	w.by_size = w.whole ? l->type == XW_S_IFDIR : xw_image_cluster_bits(f->img) != 0;
-	if (!rc && !found && w.by_size && is_short(l, &w))
-		rc = look_behind_levels(l, &w, &found);
+	w.by_size = w.itree ? l->type == XW_S_IFDIR : xw_image_cluster_bits(f->img) != 0;
+	if (!rc && !is_found && w.by_size && is_short(l, &w))
+		rc = walk_behind_levels(l, &w, &is_found);
 	return rc;
 }
 
 /*
- * With bigalloc Linux accepts extent trees only: a block map becomes a tree with the same runs. If
- * clusters are no larger than blocks, the feature bit may be wrong instead, so the map is kept.
+ * With bigalloc Linux accepts extent trees only: convert a block map to a tree with the same runs.
+ * If clusters are no larger than blocks, the feature bit may be wrong instead: keep the map.
  */
 static void check_kind(struct fsck_look *l)
 {
@@ -420,7 +370,7 @@ static void check_kind(struct fsck_look *l)
 
 	if (!xw_image_cluster_bits(img) || l->in.flags & XW_FL_EXTENTS || !m->runs.n ||
 	    !(img->sb.feature_incompat & XW_INCOMPAT_EXTENTS) || l->ino == XW_INO_BAD ||
-	    !FSCK_FOUND(l->f, BLOCK_MAPPED, .ino = l->ino))
+	    !LOOK_FOUND(l, BLOCK_MAPPED))
 		return;
 	m->damaged = true;
 	m->bad.n = 0;
@@ -449,7 +399,9 @@ int fsck_look_map(struct fsck_look *l)
 		check_kind(l);
 	if (!rc && m->damaged)
 		rc = fsck_look_rebuild(l);
-	return rc ? rc : repair_pointers(l);
+	for (size_t i = 0; i < m->bad.n && !rc; i++)
+		rc = clear_pointer(l, &m->bad.v[i]);
+	return rc;
 }
 
 /* ---- claims ---- */
@@ -477,8 +429,7 @@ static int claim_run(struct fsck_look *l, const struct xw_map_run *run,
 	uint64_t n;
 	int rc;
 
-	if (out & (size - 1) &&
-	    FSCK_FOUND(l->f, CLUSTER, .ino = l->ino, .lblk = run->lblk, .blk = run->pblk) &&
+	if (out & (size - 1) && LOOK_FOUND(l, CLUSTER, .lblk = run->lblk, .blk = run->pblk) &&
 	    xw_vec_push(&l->f->misplaced, l->ino))
 		return xw_fail_nomem(&l->f->diag, "misplaced blocks");
 	n = fsck_clusters_of(l->f, run, last, &from);

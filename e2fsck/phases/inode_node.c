@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Extent nodes that no index entry leads to: blocks that are in use according to the block bitmaps
- * and begin as a node does. They are listed once in a round, when the first one is missing; whose
- * node it is tells its checksum.
+ * Finds extent nodes to which no index entry points. The candidates are blocks that are in use
+ * according to the block bitmaps, unclaimed, and look like a node. They are listed once in a round,
+ * when a walk misses a node; the checksum tells to which inode a node belongs.
  */
 #include "config.h"
 
@@ -16,32 +16,28 @@ enum { LOOK_MAX = 1 << 20, READ_BYTES = 256 << 10 };
 struct search {
 	struct fsck_look *l;
 	uint8_t *bits, *blocks; /* a bitmap; up to `most` blocks */
-	uint64_t most, looked;
+	uint64_t most, looked; /* blocks of one read, and read so far */
 };
 
-static int add(struct fsck_look *l, const uint8_t *block, xw_blk blk)
+static int search_run(struct search *s, xw_blk blk, uint64_t n)
 {
-	struct fsck_node n = {.blk = blk};
-
-	if (!xw_walk_map_node_like(&l->walk, block, &n.depth, &n.lblk))
-		return 0;
-	return xw_vec_push(&l->found, n) ? XW_ERR_NOMEM : 0;
-}
-
-static int look_at(struct search *s, xw_blk blk, uint64_t n)
-{
-	const uint32_t bs = s->l->f->img->block_size;
-	int rc = 0;
+	struct fsck_look *l = s->l;
+	const uint32_t bs = l->f->img->block_size;
 
 	s->looked += n;
-	if (fsck_read(s->l->f, blk, n, s->blocks))
+	if (fsck_read(l->f, blk, n, s->blocks))
 		return 0;
-	for (uint64_t i = 0; i < n && !rc; i++)
-		rc = add(s->l, s->blocks + i * bs, blk + i);
-	return rc;
+	for (uint64_t i = 0; i < n; i++) {
+		struct fsck_node node = {.blk = blk + i};
+
+		if (xw_walk_map_node_like(&l->walk, s->blocks + i * bs, &node.depth, &node.lblk) &&
+		    xw_vec_push(&l->found, node))
+			return XW_ERR_NOMEM;
+	}
+	return 0;
 }
 
-static int look_at_group(struct search *s, uint64_t group)
+static int search_group(struct search *s, uint64_t group)
 {
 	struct fsck *f = s->l->f;
 	const struct xw_image *img = f->img;
@@ -62,7 +58,7 @@ static int look_at_group(struct search *s, uint64_t group)
 			i < n && s->bits[bit / 8] >> bit % 8 & 1 && !fsck_is_claimed(f, start + i);
 
 		if (i > from && (!used || i - from == s->most))
-			rc = look_at(s, start + from, i - from);
+			rc = search_run(s, start + from, i - from);
 		if (!used)
 			from = i + 1;
 		else if (i - from == s->most)
@@ -71,7 +67,7 @@ static int look_at_group(struct search *s, uint64_t group)
 	return rc;
 }
 
-/* List them, from the group of the inode on. Unreadable blocks are none. */
+/* List all candidates, from the group of the inode on. Unreadable blocks are skipped. */
 static int search(struct fsck_look *l)
 {
 	const struct xw_image *img = l->f->img;
@@ -84,7 +80,7 @@ static int search(struct fsck_look *l)
 	if (img->sb.blocks_per_group >> xw_image_cluster_bits(img) > 8 * img->block_size)
 		return rc;
 	for (uint64_t i = 0; i < img->groups && s.looked < LOOK_MAX && !rc; i++)
-		rc = look_at_group(&s, (first + i) % img->groups);
+		rc = search_group(&s, (first + i) % img->groups);
 	xw_diag_clear(&l->f->diag);
 	return rc;
 }

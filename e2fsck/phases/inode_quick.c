@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * The quick check of a slice of an inode table, in its own thread: which records are free, which
- * are in use and certainly valid, and which need the thorough check of inodes.c.
+ * The quick check of a slice of an inode table, in its own thread: finds the records that are free,
+ * those that are in use and certainly valid, and those that need the thorough check of inodes.c.
  *
- * Anything unusual counts as doubtful: the quick check decides nothing, reports nothing, and writes
- * nothing but the facts of records that it accepts. The thorough check must find nothing wrong with
- * an accepted record. Directories, whose blocks must be listed, are always left to it.
+ * Anything unusual makes a record doubtful: the quick check reports nothing, and writes nothing but
+ * the facts of accepted records. The thorough check must never find damage in an accepted record.
+ * Directories are always doubtful, since their blocks must be listed.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/endian.h"
 #include "disk/dirent.h"
 #include "phases/inode_slice.h"
@@ -18,7 +19,7 @@
 #define NODES_MAX 64
 #define RUNS_HELD 4096 /* runs that a slice collects before it claims them */
 
-/* Flags without a meaning for a checker. */
+/* Flags that a checker ignores. */
 #define PLAIN_FLAGS                                                                                \
 	(XW_FL_SECRM | XW_FL_UNRM | XW_FL_SYNC | XW_FL_NODUMP | XW_FL_NOATIME | XW_FL_NOCOMPR |    \
 	 XW_FL_JOURNAL_DATA | XW_FL_NOTAIL | XW_FL_DIRSYNC | XW_FL_DAX | XW_FL_PROJINHERIT |       \
@@ -64,7 +65,7 @@ struct mapped {
 	unsigned nodes, depth;
 };
 
-/* Walk the map: false in case of doubt. Its blocks are added to the slice's runs. */
+/* Walk the map and add its blocks to the slice's runs and nodes. False: doubtful. */
 static bool walk(struct quick *q, struct mapped *m)
 {
 	struct fsck_slice *s = q->s;
@@ -104,20 +105,16 @@ static bool has_blocks(const struct quick *q, uint64_t blocks)
 	return xw_inode_fs_blocks_512(&q->in, &q->img->sb) == blocks * (q->img->block_size / 512);
 }
 
-/* A block map whose first bytes could be an extent header is checked thoroughly. */
-static bool map_is_as_flagged(const struct quick *q)
-{
-	struct xw_extent_hdr h;
-
-	return q->in.flags & XW_FL_EXTENTS || !xw_extent_hdr_peek(q->in.block, &h);
-}
-
-static bool file(struct quick *q)
+static bool accept_file(struct quick *q)
 {
 	const uint64_t bs = q->img->block_size;
+	struct xw_extent_hdr h;
 	struct mapped m;
 
-	if (!map_is_as_flagged(q) || !walk(q, &m) || !has_blocks(q, m.blocks))
+	/* A block map that could be an extent header is doubtful. */
+	if (!(q->in.flags & XW_FL_EXTENTS) && xw_extent_hdr_peek(q->in.block, &h))
+		return false;
+	if (!walk(q, &m) || !has_blocks(q, m.blocks))
 		return false;
 	if (m.end && q->in.size < (m.written_end ? m.written_end - 1 : 0) * bs)
 		return false;
@@ -136,7 +133,7 @@ static bool file(struct quick *q)
 	return true;
 }
 
-static bool symlink(struct quick *q)
+static bool accept_symlink(struct quick *q)
 {
 	if (q->in.flags & (XW_FL_EXTENTS | XW_FL_IMMUTABLE | XW_FL_APPEND) || !q->in.size ||
 	    q->in.size >= sizeof(q->in.block) || !has_blocks(q, 0) ||
@@ -148,12 +145,10 @@ static bool symlink(struct quick *q)
 	return true;
 }
 
-static bool special(struct quick *q)
+static bool accept_special(struct quick *q)
 {
-	static const uint8_t zero[44];
-
 	if (q->in.flags & (XW_FL_EXTENTS | XW_FL_IMMUTABLE | XW_FL_APPEND) || q->in.size ||
-	    !has_blocks(q, 0) || memcmp(q->in.block + 16, zero, sizeof(zero)))
+	    !has_blocks(q, 0) || !xw_all_zero(q->in.block + 16, sizeof(q->in.block) - 16))
 		return false;
 	q->s->counts.links += q->in.links - 1u;
 	q->s->counts.char_devices += q->type == XW_S_IFCHR;
@@ -169,27 +164,27 @@ static bool accept(struct quick *q, const uint8_t *raw)
 		return false;
 	switch (q->type) {
 	case XW_S_IFREG:
-		return file(q);
+		return accept_file(q);
 	case XW_S_IFLNK:
-		return symlink(q);
+		return accept_symlink(q);
 	case XW_S_IFCHR:
 	case XW_S_IFBLK:
 	case XW_S_IFIFO:
 	case XW_S_IFSOCK:
-		return special(q);
+		return accept_special(q);
 	default:
 		return false;
 	}
 }
 
-/* A record that was never used, or was deleted properly. */
+/* Was the record never used, or deleted properly? */
 static bool is_free(const struct xw_image *img, xw_ino ino, const uint8_t *raw)
 {
 	const struct xw_super *sb = &img->sb;
 	struct xw_inode in;
 
-	if (!raw[0] && !memcmp(raw, raw + 1, img->inode_size - 1u))
-		return true; /* all zeros */
+	if (xw_all_zero(raw, img->inode_size))
+		return true;
 	if (peek16(raw + 26) || xw_inode_verify(raw, sb, img->csum_seed, ino))
 		return false;
 	if (!peek16(raw) && !peek32(raw + 20))
@@ -199,8 +194,8 @@ static bool is_free(const struct xw_image *img, xw_ino ino, const uint8_t *raw)
 }
 
 /*
- * Claim the collected runs, when there are enough. The order in which inodes claim does not matter:
- * metadata was claimed before, and owners of contested blocks are found later.
+ * Claim the collected runs if there are at least `least`. The order in which inodes claim blocks
+ * does not matter: metadata was claimed before, and the owners of contested blocks are found later.
  */
 static int claim(struct fsck_slice *s, size_t least)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Independent fields of a record: mode, times, extra size, high halves. */
+/* Checks independent fields of a record: mode, times, extra size, high halves. */
 #include "config.h"
 
 #include "base/endian.h"
@@ -20,9 +20,19 @@ static uint16_t type_of(uint16_t mode)
 	return mode & XW_S_IFMT;
 }
 
-static bool is_type(uint16_t mode)
+/*
+ * Set the mode if `repair`, whose finding was reported. With -n later checks assume the new mode,
+ * too: otherwise they would report its consequences.
+ */
+static void set_mode(struct fsck_look *l, bool repair, uint16_t mode)
 {
-	return xw_ftype_of_mode(mode) != XW_FT_UNKNOWN;
+	if (repair || l->f->opts.mode == FSCK_NO)
+		l->in.mode = mode;
+}
+
+static uint16_t with_type(const struct fsck_look *l, uint16_t type)
+{
+	return (uint16_t)(type | (l->in.mode & 07777));
 }
 
 static bool has_xattrs_at(const struct fsck_look *l, unsigned extra, unsigned room)
@@ -31,16 +41,10 @@ static bool has_xattrs_at(const struct fsck_look *l, unsigned extra, unsigned ro
 	       peek32(l->raw + XW_INODE_BODY + extra) == XW_XATTR_MAGIC;
 }
 
-/* The extra size of a record: up to the start of attributes if there are any, else the default. */
-static uint16_t find_extra_isize(const struct fsck_look *l, unsigned room)
-{
-	for (unsigned extra = 4; extra + 4 <= room; extra += 4)
-		if (has_xattrs_at(l, extra, room))
-			return (uint16_t)extra;
-	return (uint16_t)XW_MIN(room, XW_INODE_EXTRA_WANTED);
-}
-
-/* Inline contents are in part an attribute, which must start where the extra size says. */
+/*
+ * i_extra_isize ends where attributes start; without attributes it has the default. For inline
+ * data a valid size that leads to no attributes is wrong as well.
+ */
 static void check_extra_isize(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
@@ -50,36 +54,39 @@ static void check_extra_isize(struct fsck_look *l)
 	if (!room)
 		return;
 	extra = peek16(l->raw + OFF_EXTRA_ISIZE);
-	want = find_extra_isize(l, room);
+	want = (uint16_t)XW_MIN(room, XW_INODE_EXTRA_WANTED);
+	for (unsigned at = 4; at + 4 <= room; at += 4)
+		if (has_xattrs_at(l, at, room)) {
+			want = (uint16_t)at;
+			break;
+		}
 	if (extra % 4 == 0 && extra <= room &&
 	    (!(l->in.flags & XW_FL_INLINE_DATA) || has_xattrs_at(l, extra, room) ||
 	     !has_xattrs_at(l, want, room)))
 		return;
-	if (!FSCK_FOUND(l->f, EXTRA_ISIZE, .ino = l->ino, .num = extra, .num2 = want))
+	if (!LOOK_REPAIR(l, EXTRA_ISIZE, .num = extra, .num2 = want))
 		return;
 	poke16(l->raw + OFF_EXTRA_ISIZE, want);
 	xw_inode_decode(l->raw, sb, &l->in);
-	l->dirty = true;
 }
 
 /*
- * Some kernels stored times before 1970 with an epoch of 3, which stands for the years from 2310
- * to 2378. An EA inode has other numbers in these fields.
+ * Some kernels stored times before 1970 with epoch bits of 3, which stand for the years from 2310
+ * to 2378. In an EA inode these fields hold reference count and hash.
  */
 static void check_times(struct fsck_look *l)
 {
 	struct xw_time *const times[] = {&l->in.atime, &l->in.ctime, &l->in.mtime, &l->in.crtime};
 
 	if (l->in.flags & XW_FL_EA_INODE || !xw_inode_has_late_time(&l->in) ||
-	    !FSCK_FOUND(l->f, TIME_RANGE, .ino = l->ino))
+	    !LOOK_REPAIR(l, TIME_RANGE))
 		return;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(times); i++)
 		if (xw_time_is_late(times[i]))
 			times[i]->sec = (int32_t)(uint32_t)times[i]->sec;
-	l->dirty = true;
 }
 
-/* High halves that are stored but have no meaning. */
+/* Clear fields and high halves that have no meaning in this filesystem. */
 static void check_strays(struct fsck_look *l)
 {
 	struct xw_inode *in = &l->in;
@@ -87,24 +94,15 @@ static void check_strays(struct fsck_look *l)
 
 	if (f->img->sb.creator_os == HURD)
 		return;
-	if (in->faddr && FSCK_FOUND(f, FADDR, .ino = l->ino, .num = in->faddr)) {
+	if (in->faddr && LOOK_REPAIR(l, FADDR, .num = in->faddr))
 		in->faddr = 0;
-		l->dirty = true;
-	}
-	if (in->stray_acl_hi && FSCK_FOUND(f, ACL_HIGH, .ino = l->ino, .num = in->stray_acl_hi)) {
+	if (in->stray_acl_hi && LOOK_REPAIR(l, ACL_HIGH, .num = in->stray_acl_hi))
 		in->stray_acl_hi = 0;
-		l->dirty = true;
-	}
-	if (in->stray_blocks_hi &&
-	    FSCK_FOUND(f, BLOCKS_HIGH, .ino = l->ino, .num = in->stray_blocks_hi)) {
+	if (in->stray_blocks_hi && LOOK_REPAIR(l, BLOCKS_HIGH, .num = in->stray_blocks_hi))
 		in->stray_blocks_hi = 0;
-		l->dirty = true;
-	}
 	if (in->stray_size_hi && (l->ino == XW_INO_ROOT || l->ino >= f->img->sb.first_ino) &&
-	    FSCK_FOUND(f, SIZE_HIGH, .ino = l->ino, .num = in->stray_size_hi)) {
+	    LOOK_REPAIR(l, SIZE_HIGH, .num = in->stray_size_hi))
 		in->stray_size_hi = 0;
-		l->dirty = true;
-	}
 }
 
 static bool may_be_parent(const struct xw_super *sb, xw_ino ino)
@@ -112,19 +110,7 @@ static bool may_be_parent(const struct xw_super *sb, xw_ino ino)
 	return ino <= sb->inodes_count && (ino == XW_INO_ROOT || ino >= sb->first_ino);
 }
 
-/* Do i_block and system.data hold a parent and entries that fill both exactly? */
-static bool looks_like_inline_directory(const struct fsck_look *l)
-{
-	const struct xw_super *sb = &l->f->img->sb;
-	uint32_t len;
-	const size_t off = fsck_inline_value(l->f, &l->in, l->raw, &len);
-
-	return may_be_parent(sb, peek32(l->in.block)) &&
-	       fsck_are_entries(sb, l->in.block + 4, sizeof(l->in.block) - 4) &&
-	       fsck_are_entries(sb, l->raw + off, len);
-}
-
-/* The start of the first block; false: there is none, or it cannot be read. */
+/* Read the start of block 0 of the map. False: it is a hole or cannot be read. */
 static bool first_block(struct fsck_look *l, uint8_t *head, size_t size)
 {
 	struct xw_walk_map_item item;
@@ -139,18 +125,27 @@ static bool first_block(struct fsck_look *l, uint8_t *head, size_t size)
 	       !xw_dev_pread(l->f->dev, head, size, item.pblk * l->f->img->block_size);
 }
 
-/* Does the first block of the map start like a directory with this inode number? */
+/*
+ * Does the first block of the map start with "." of this inode? Inline: do i_block and system.data
+ * hold a parent and entries that fill both exactly?
+ */
 static bool looks_like_directory(struct fsck_look *l)
 {
+	const struct xw_super *sb = &l->f->img->sb;
 	uint8_t head[12];
+	uint32_t len;
+	size_t off;
 
-	if (l->in.flags & XW_FL_INLINE_DATA)
-		return looks_like_inline_directory(l);
-	return first_block(l, head, sizeof(head)) && peek32(head) == l->ino &&
-	       peek16(head + 4) == 12 && head[6] == 1 && head[8] == '.';
+	if (!(l->in.flags & XW_FL_INLINE_DATA))
+		return first_block(l, head, sizeof(head)) && peek32(head) == l->ino &&
+		       peek16(head + 4) == 12 && head[6] == 1 && head[8] == '.';
+	off = fsck_inline_value(l->f, &l->in, l->raw, &len);
+	return may_be_parent(sb, peek32(l->in.block)) &&
+	       fsck_are_entries(sb, l->in.block + 4, sizeof(l->in.block) - 4) &&
+	       fsck_are_entries(sb, l->raw + off, len);
 }
 
-/* Does the first block begin neither with any part of "." and ".." nor with zeros? */
+/* Does the first block have neither any part of "." and ".." nor only zeros at its start? */
 static bool starts_like_file(struct fsck_look *l)
 {
 	uint8_t head[24];
@@ -161,15 +156,9 @@ static bool starts_like_file(struct fsck_look *l)
 	       head[18] != 2 && head[20] != '.';
 }
 
-/* A link count cannot tell more than 65,000; only indexed directories may have as many. */
-static bool may_have_one_link(const struct fsck_look *l)
-{
-	return l->in.flags & XW_FL_INDEX && l->in.size / XW_DIRENT_HDR >= XW_LINK_MAX;
-}
-
 /*
- * No directory has such a link count or size. If the first block is not that of a directory either,
- * the inode is a file.
+ * Is it a file although the mode says directory? Its link count or size is impossible for a
+ * directory, and the first block is not that of a directory either.
  */
 static bool holds_file(struct fsck_look *l)
 {
@@ -178,9 +167,12 @@ static bool holds_file(struct fsck_look *l)
 	const bool is_inline = l->in.flags & XW_FL_INLINE_DATA;
 	const bool odd =
 		is_inline ? l->in.size < sizeof(l->in.block) : l->in.size % l->f->img->block_size;
+	/* One link stands for more than 65,000, which only an indexed directory can have. */
+	const bool may_have_one_link =
+		l->in.flags & XW_FL_INDEX && l->in.size / XW_DIRENT_HDR >= XW_LINK_MAX;
 
 	if (type_of(l->in.mode) != XW_S_IFDIR || l->ino < sb->first_ino ||
-	    (!odd && (l->in.links != 1 || may_have_one_link(l))))
+	    (!odd && (l->in.links != 1 || may_have_one_link)))
 		return false;
 	if (!l->in.size && !is_inline)
 		return !l->in.blocks;
@@ -189,23 +181,9 @@ static bool holds_file(struct fsck_look *l)
 	return starts_like_file(l);
 }
 
-/* True: a file whose damaged mode says directory. */
-static bool check_file_mode(struct fsck_look *l)
-{
-	bool fix;
-
-	if (!holds_file(l))
-		return false;
-	fix = FSCK_FOUND(l->f, MODE_FILE, .ino = l->ino, .num = l->in.mode);
-	l->dirty |= fix;
-	if (fix || l->f->opts.mode == FSCK_NO)
-		l->in.mode = (uint16_t)(XW_S_IFREG | (l->in.mode & 07777));
-	return true;
-}
-
 /*
- * A device, fifo, socket or symlink with a size and blocks may be a directory. So may a file that
- * has the index flag and more than one link; for other files see dir_mode.c.
+ * May it be a directory? A device, fifo, socket or symlink must have a size and blocks, a file the
+ * index flag and more than one link. For other files see dir_mode.c.
  */
 static bool may_be_directory(struct fsck_look *l)
 {
@@ -225,145 +203,90 @@ static bool may_be_directory(struct fsck_look *l)
 	}
 }
 
-/* True: the contents are those of a file or symlink; *mode is a fitting mode. */
-static bool has_other_contents(struct fsck_look *l, uint16_t *mode)
-{
-	*mode = 0;
-	return l->ino != XW_INO_ROOT && !may_be_directory(l) &&
-	       (is_type(l->in.mode) || !looks_like_directory(l)) && fsck_look_contents(l, mode);
-}
-
-/* True: a mode that contradicts the contents. */
-static bool check_contents(struct fsck_look *l)
-{
-	uint16_t mode;
-	bool fix;
-
-	if (!has_other_contents(l, &mode))
-		return false;
-	if (type_of(mode) == XW_S_IFLNK)
-		fix = FSCK_FOUND(l->f, MODE_LINK, .ino = l->ino, .num = l->in.mode);
-	else
-		fix = FSCK_FOUND(l->f, MODE_DATA, .ino = l->ino, .num = l->in.mode);
-	l->dirty |= fix;
-	if (fix || l->f->opts.mode == FSCK_NO)
-		l->in.mode = mode;
-	return true;
-}
-
+/* Check the mode of the root directory or of an inode that is not reserved. */
 static void check_mode(struct fsck_look *l)
 {
-	struct fsck *f = l->f;
 	const bool is_root = l->ino == XW_INO_ROOT;
+	const bool has_type = xw_ftype_of_mode(l->in.mode) != XW_FT_UNKNOWN;
+	uint16_t mode = 0;
 
-	if (check_contents(l))
+	if (!is_root && !may_be_directory(l) && (has_type || !looks_like_directory(l)) &&
+	    fsck_look_contents(l, &mode))
+		set_mode(l,
+			 type_of(mode) == XW_S_IFLNK ? LOOK_REPAIR(l, MODE_LINK, .num = l->in.mode)
+						     : LOOK_REPAIR(l, MODE_DATA, .num = l->in.mode),
+			 mode);
+	else if (is_root ? type_of(l->in.mode) == XW_S_IFDIR : has_type && !may_be_directory(l))
 		return;
-	if (is_root ? type_of(l->in.mode) == XW_S_IFDIR
-		    : is_type(l->in.mode) && !may_be_directory(l))
-		return;
-	if (looks_like_directory(l)) {
-		const bool fix = FSCK_FOUND(f, MODE_DIR, .ino = l->ino, .num = l->in.mode);
-
-		l->dirty |= fix;
-		if (fix || f->opts.mode ==
-				   FSCK_NO) /* later checks would report consequences of the mode */
-			l->in.mode = (uint16_t)(XW_S_IFDIR | (l->in.mode & 07777));
-	} else if (FSCK_FOUND(f, MODE, .ino = l->ino, .num = l->in.mode)) {
-		l->clear = true;
-	}
+	else if (looks_like_directory(l))
+		set_mode(l, LOOK_REPAIR(l, MODE_DIR, .num = l->in.mode), with_type(l, XW_S_IFDIR));
+	else
+		l->clear |= LOOK_FOUND(l, MODE, .num = l->in.mode);
 }
 
-/* Quota files that the filesystem does not use. */
+/* Check the mode of a reserved inode: a regular file, or 0 for numbers that were never used. */
+static void check_reserved_mode(struct fsck_look *l)
+{
+	const bool unused =
+		l->ino == INO_UNDELETE || l->ino == INO_EXCLUDE || l->ino == INO_REPLICA;
+
+	if (l->in.mode && (type_of(l->in.mode) != XW_S_IFREG || unused))
+		l->clear |= LOOK_FOUND(l, RESERVED_MODE, .num = l->in.mode);
+}
+
+/*
+ * Check the mode. Quota files are known by inode number and contents, EA inodes by the hash of
+ * their value: a damaged mode does not cost limits or values.
+ */
+static void check_any_mode(struct fsck_look *l)
+{
+	const xw_ino first_ino = l->f->img->sb.first_ino;
+	const bool is_regular = type_of(l->in.mode) == XW_S_IFREG;
+
+	if (!is_regular && fsck_is_quota_file(l->f, l->ino, &l->in))
+		set_mode(l, LOOK_REPAIR(l, QUOTA_MODE, .num = l->in.mode), XW_S_IFREG | 0600);
+	else if (!is_regular && l->ino >= first_ino && fsck_is_ea_inode(l->f, l->ino, &l->in))
+		set_mode(l, LOOK_REPAIR(l, EA_INODE_MODE, .num = l->in.mode), XW_S_IFREG | 0600);
+	else if (holds_file(l))
+		set_mode(l, LOOK_REPAIR(l, MODE_FILE, .num = l->in.mode), with_type(l, XW_S_IFREG));
+	else if (l->ino == XW_INO_ROOT || l->ino >= first_ino)
+		check_mode(l);
+	else
+		check_reserved_mode(l);
+}
+
+/* Clear a quota file if the filesystem has no quota. */
 static void check_quota_inode(struct fsck_look *l)
 {
 	if ((l->ino == XW_INO_USR_QUOTA || l->ino == XW_INO_GRP_QUOTA) &&
 	    !(l->f->img->sb.feature_ro_compat & XW_RO_QUOTA) &&
-	    (peek32(l->in.block) || l->in.blocks) && FSCK_FOUND(l->f, QUOTA_STRAY, .ino = l->ino))
-		l->clear = true;
+	    (peek32(l->in.block) || l->in.blocks))
+		l->clear |= LOOK_FOUND(l, QUOTA_STRAY);
 }
 
-/*
- * A quota file is known by its number and contents: a damaged mode does not cost its limits. True:
- * it is one whose mode was damaged.
- */
-static bool check_quota_mode(struct fsck_look *l)
-{
-	bool fix;
-
-	if (type_of(l->in.mode) == XW_S_IFREG || !fsck_is_quota_file(l->f, l->ino, &l->in))
-		return false;
-	fix = FSCK_FOUND(l->f, QUOTA_MODE, .ino = l->ino, .num = l->in.mode);
-	l->dirty |= fix;
-	if (fix || l->f->opts.mode == FSCK_NO) /* -n does not report what follows from the mode */
-		l->in.mode = XW_S_IFREG | 0600;
-	return true;
-}
-
-/* The same for an EA inode, identified by the hash of its value. */
-static bool check_ea_mode(struct fsck_look *l)
-{
-	bool fix;
-
-	if (type_of(l->in.mode) == XW_S_IFREG || l->ino < l->f->img->sb.first_ino ||
-	    !fsck_is_ea_inode(l->f, l->ino, &l->in))
-		return false;
-	fix = FSCK_FOUND(l->f, EA_INODE_MODE, .ino = l->ino, .num = l->in.mode);
-	l->dirty |= fix;
-	if (fix || l->f->opts.mode == FSCK_NO)
-		l->in.mode = XW_S_IFREG | 0600;
-	return true;
-}
-
-/* Numbers that are reserved but were never used. */
-static bool is_unused(xw_ino ino)
-{
-	return ino == INO_UNDELETE || ino == INO_EXCLUDE || ino == INO_REPLICA;
-}
-
-/* Reserved numbers: unused ones must be empty. */
-static void check_reserved_mode(struct fsck_look *l)
-{
-	if (!l->in.mode || (type_of(l->in.mode) == XW_S_IFREG && !is_unused(l->ino)))
-		return;
-	if (FSCK_FOUND(l->f, RESERVED_MODE, .ino = l->ino, .num = l->in.mode))
-		l->clear = true;
-}
-
-/* Reserved inodes without links are in use as well, and never in the orphan list. */
+/* A reserved inode without links is in use as well, and never in the orphan list. */
 static void check_dtime(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->img->sb;
-	bool fix = false;
+	const bool deleted = l->in.dtime && l->in.links;
+	const bool listed =
+		!deleted && l->ino < sb->first_ino && xw_inode_dtime_is_link(l->in.dtime, sb);
 
-	if (l->in.dtime && l->in.links)
-		fix = FSCK_FOUND(l->f, DTIME_SET, .ino = l->ino);
-	else if (l->ino < sb->first_ino && xw_inode_dtime_is_link(l->in.dtime, sb))
-		fix = FSCK_FOUND(l->f, ORPHAN_LINK, .ino = l->ino, .num = l->in.dtime);
-	if (fix) {
+	if ((deleted && LOOK_REPAIR(l, DTIME_SET)) ||
+	    (listed && LOOK_REPAIR(l, ORPHAN_LINK, .num = l->in.dtime)))
 		l->in.dtime = 0;
-		l->dirty = true;
-	}
 }
 
-int fsck_look_record(struct fsck_look *l)
+void fsck_look_record(struct fsck_look *l)
 {
-	struct fsck *f = l->f;
-	const struct xw_super *sb = &f->img->sb;
-
-	if (l->wrong_sum && FSCK_FOUND(f, INODE_CSUM, .ino = l->ino))
-		l->dirty = true;
-	f->values_doubted |= l->wrong_sum && l->in.flags & XW_FL_EA_INODE;
+	if (l->wrong_sum)
+		(void)LOOK_REPAIR(l, INODE_CSUM);
+	l->f->values_doubted |= l->wrong_sum && l->in.flags & XW_FL_EA_INODE;
 	check_extra_isize(l);
 	check_dtime(l);
 	check_times(l);
-	if (!check_quota_mode(l) && !check_ea_mode(l) && !check_file_mode(l)) {
-		if (l->ino == XW_INO_ROOT || l->ino >= sb->first_ino)
-			check_mode(l);
-		else
-			check_reserved_mode(l);
-	}
+	check_any_mode(l);
 	check_quota_inode(l);
 	l->type = type_of(l->in.mode);
 	check_strays(l);
-	return 0;
 }

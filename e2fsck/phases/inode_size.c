@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* i_size and i_blocks, compared with the map. */
+/* Checks i_size and i_blocks: compares them with the map. */
 #include "config.h"
 
 #include "disk/indirect.h"
 #include "phases/dirs.h"
 #include "phases/inodes.h"
 
-/* Logical blocks up to the end of the last run; only written ones if requested. */
+/* The end of the last run, or of the last written run, in logical blocks. */
 static uint64_t mapped_end(const struct fsck_look *l, bool written)
 {
 	const struct fsck_map *m = &l->map;
@@ -19,13 +19,11 @@ static uint64_t mapped_end(const struct fsck_look *l, bool written)
 
 static void set_size(struct fsck_look *l, uint64_t size)
 {
-	if (!FSCK_FOUND(l->f, SIZE, .ino = l->ino, .num = l->in.size, .num2 = size))
-		return;
-	l->in.size = size;
-	l->dirty = true;
+	if (LOOK_REPAIR(l, SIZE, .num = l->in.size, .num2 = size))
+		l->in.size = size;
 }
 
-/* Bytes of contents that fit the inode: i_block, and the attribute system.data. */
+/* The room for inline contents in bytes: i_block and the attribute system.data. */
 static uint64_t inline_room(struct fsck_look *l)
 {
 	uint32_t len;
@@ -34,17 +32,7 @@ static uint64_t inline_room(struct fsck_look *l)
 	return sizeof(l->in.block) + len;
 }
 
-static void check_dir_size(struct fsck_look *l)
-{
-	const uint64_t end = l->in.flags & XW_FL_INLINE_DATA
-				     ? inline_room(l)
-				     : mapped_end(l, false) * l->f->img->block_size;
-
-	if (l->in.size != end)
-		set_size(l, end);
-}
-
-/* The first size that the map cannot hold. */
+/* The smallest size that is too large for the map. */
 static uint64_t size_limit(const struct fsck_look *l)
 {
 	const uint64_t bs = l->f->img->block_size;
@@ -58,8 +46,8 @@ static bool has_resize_map(const struct fsck_look *l)
 }
 
 /*
- * Reserved inodes: the journal has the size of its map. Of the others no size is known, but it must
- * be possible, and reach to the last block.
+ * Check the size of a reserved inode. The journal is as long as its map. The size of other inodes
+ * is not known, but it must be possible, and the last block must not be past it.
  */
 static void check_reserved_size(struct fsck_look *l)
 {
@@ -78,7 +66,7 @@ static void check_reserved_size(struct fsck_look *l)
 
 /*
  * A file may be longer than its mapped part, and have unwritten blocks past its end, but at most
- * one written block; except for the Merkle tree of a verity file.
+ * one written block. A verity file has its Merkle tree there.
  */
 static void check_file_size(struct fsck_look *l)
 {
@@ -91,18 +79,7 @@ static void check_file_size(struct fsck_look *l)
 		set_size(l, mapped_end(l, false) * bs);
 }
 
-static void check_inline_size(struct fsck_look *l)
-{
-	uint64_t room;
-
-	if (l->in.size <= sizeof(l->in.block))
-		return;
-	room = inline_room(l);
-	if (l->in.size > room) /* only one half of i_size may be damaged */
-		set_size(l, XW_MIN((uint32_t)l->in.size, room));
-}
-
-static int check_blocks(struct fsck_look *l)
+static void check_blocks(struct fsck_look *l)
 {
 	struct xw_inode want = l->in;
 	const struct xw_super *sb = &l->f->img->sb;
@@ -111,32 +88,37 @@ static int check_blocks(struct fsck_look *l)
 
 	if (l->in.flags & XW_FL_ITREE && l->type == XW_S_IFDIR &&
 	    (sb->feature_ro_compat & XW_RO_ITREE || fsck_itree_feature(l->f, l->ino, &l->in)))
-		return 0; /* its itree is included: itree.c */
-	if (have == l->blocks * bs512)
-		return 0;
-	if (!FSCK_FOUND(l->f, BLOCKS, .ino = l->ino, .num = have, .num2 = l->blocks * bs512))
-		return 0;
-	if (xw_inode_set_blocks(&want, sb, l->blocks))
-		return 0; /* more than the field can store: such maps have other damage */
+		return; /* i_blocks includes the itree: itree.c */
+	if (have == l->blocks * bs512 ||
+	    !LOOK_FOUND(l, BLOCKS, .num = have, .num2 = l->blocks * bs512) ||
+	    xw_inode_set_blocks(&want, sb, l->blocks)) /* too many: the map has other damage */
+		return;
 	l->in.blocks = want.blocks;
 	l->in.flags = want.flags;
 	l->dirty = true;
-	return 0;
 }
 
-int fsck_look_size(struct fsck_look *l)
+void fsck_look_size(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const bool is_inline = l->in.flags & XW_FL_INLINE_DATA;
+	const uint64_t room = is_inline ? inline_room(l) : 0;
 
 	if (l->ino == XW_INO_BAD)
-		return 0; /* checked in the super phase */
-	if (l->ino < sb->first_ino && l->ino != XW_INO_ROOT)
+		return; /* checked in the super phase */
+	if (l->ino < l->f->img->sb.first_ino && l->ino != XW_INO_ROOT) {
 		check_reserved_size(l);
-	else if (l->type == XW_S_IFDIR)
-		check_dir_size(l);
-	else if (l->type == XW_S_IFREG && l->in.flags & XW_FL_INLINE_DATA)
-		check_inline_size(l);
-	else if (l->type == XW_S_IFREG)
+	} else if (l->type == XW_S_IFDIR) {
+		const uint64_t end =
+			is_inline ? room : mapped_end(l, false) * l->f->img->block_size;
+
+		if (l->in.size != end)
+			set_size(l, end);
+	} else if (l->type == XW_S_IFREG && is_inline) {
+		if (l->in.size > room) /* only one half of i_size may be damaged */
+			set_size(l, XW_MIN((uint32_t)l->in.size, room));
+	} else if (l->type == XW_S_IFREG) {
 		check_file_size(l);
-	return has_resize_map(l) ? 0 : check_blocks(l); /* resize.c counts its blocks */
+	}
+	if (!has_resize_map(l)) /* otherwise resize.c checks i_blocks */
+		check_blocks(l);
 }

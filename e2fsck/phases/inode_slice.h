@@ -20,14 +20,14 @@ struct fsck_slice {
 	xw_ino ino; /* its number */
 	xw_ino first_ino; /* lower numbers are reserved */
 	uint32_t count; /* number of records */
-	bool thorough; /* all records in use are doubtful */
+	bool thorough; /* treat all records in use as doubtful */
 	uint8_t *raw;
 	struct fsck_inode *facts; /* of the first record */
 	struct xw_walk_map walk;
 	pthread_mutex_t *claiming; /* held while claiming blocks; shared by all slices */
 	/* results */
-	XW_VEC(struct xw_run) runs; /* contents of accepted records, not claimed yet */
-	XW_VEC(xw_blk) nodes; /* their map blocks */
+	XW_VEC(struct xw_run) runs; /* of accepted records: contents not claimed yet */
+	XW_VEC(xw_blk) nodes; /* of accepted records: map blocks not claimed yet */
 	XW_VEC(uint32_t) doubtful; /* records for the thorough check */
 	struct fsck_counts counts;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Symbolic links: in i_block, in a block, in inline data, or encrypted.
+ * Checks symbolic links. The target is in i_block, in a block, or in inline data.
  *
- * Linux distinguishes the first two by i_blocks; a link that is short enough and whose i_block is
- * text counts as stored in i_block in any case. The text is trusted more than i_size.
+ * Linux distinguishes the first two by i_blocks. If i_block holds text of the length in i_size, the
+ * target is in i_block, whatever i_blocks says. The text is trusted more than i_size.
  */
 #include "config.h"
 
@@ -11,11 +11,12 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "base/endian.h"
 #include "phases/dirs.h"
 #include "phases/inodes.h"
 
-/* Length of the target in buf, at most max bytes; 0: there is none. */
+/* Length of the target in buf; 0: none that ends within max bytes. */
 static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t max)
 {
 	uint64_t len;
@@ -38,13 +39,12 @@ static bool has_no_blocks(const struct fsck_look *l)
 /* Does i_block hold a single pointer, to a block with a target of the length in i_size? */
 static bool points_to_target(const struct fsck_look *l)
 {
-	static const uint8_t zero[56];
 	const uint32_t bs = l->f->img->block_size;
 	const xw_blk blk = peek32(l->in.block);
 	auto_free uint8_t *block = NULL;
 
 	if (l->in.size < sizeof(l->in.block) || l->in.size >= bs ||
-	    memcmp(l->in.block + 4, zero, sizeof(zero)) ||
+	    !xw_all_zero(l->in.block + 4, sizeof(l->in.block) - 4) ||
 	    !xw_image_has_blocks(l->f->img, blk, 1) || fsck_is_metadata(l->f, blk, 1))
 		return false;
 	block = malloc(bs);
@@ -52,8 +52,8 @@ static bool points_to_target(const struct fsck_look *l)
 }
 
 /*
- * Is the target in i_block? Called before the map is walked. A damaged i_blocks or i_file_acl does
- * not hide a target in a block.
+ * Is the target in i_block? Called before the map is walked. A target in a block is recognized even
+ * if i_blocks or i_file_acl is damaged.
  */
 bool fsck_look_is_fast(const struct fsck_look *l)
 {
@@ -66,7 +66,7 @@ bool fsck_look_is_fast(const struct fsck_look *l)
 	return has_no_blocks(l) && !points_to_target(l);
 }
 
-/* A target in i_block with EXTENTS_FL: Linux ignores the flag if there are no blocks. */
+/* Linux ignores EXTENTS_FL if there are no blocks. */
 bool fsck_look_is_flagged_text(const struct fsck_look *l)
 {
 	const uint64_t len = text_len(l, l->in.block, sizeof(l->in.block));
@@ -76,8 +76,8 @@ bool fsck_look_is_flagged_text(const struct fsck_look *l)
 }
 
 /*
- * Contents that cannot be a target, but have the size in the record: several blocks, or text that
- * ends too early while the last byte is not one of the zeros after a target.
+ * Are these the contents of a file with the size in the record? They cannot be a target: there are
+ * several blocks, or a NUL precedes the last byte, which is not 0. block: NULL if not read yet.
  */
 static bool is_file(const struct fsck_look *l, const uint8_t *block)
 {
@@ -96,29 +96,21 @@ static bool is_file(const struct fsck_look *l, const uint8_t *block)
 
 static bool found_file(struct fsck_look *l)
 {
-	if (!FSCK_FOUND(l->f, SYMLINK_FILE, .ino = l->ino))
+	if (!LOOK_REPAIR(l, SYMLINK_FILE))
 		return false;
 	l->in.mode = (uint16_t)(XW_S_IFREG | (l->in.mode & 07777));
 	l->type = XW_S_IFREG;
-	l->dirty = true;
 	return true;
 }
 
-/* Block 0 alone, and in a block map no node: it would have pointers to later ones. */
-static bool has_one_block(const struct fsck_look *l)
-{
-	const struct fsck_map *m = &l->map;
-
-	return m->runs.n == 1 && m->runs.v[0].len == 1 && !m->runs.v[0].lblk &&
-	       (l->in.flags & XW_FL_EXTENTS || !m->nodes.n);
-}
-
-/* A target takes one block: remove the others. */
+/* A target has one block, and in a block map no indirect block: remove all others. */
 static int check_blocks(struct fsck_look *l)
 {
 	struct fsck_map *m = &l->map;
+	const bool is_single = m->runs.n == 1 && m->runs.v[0].len == 1 && !m->runs.v[0].lblk &&
+			       (l->in.flags & XW_FL_EXTENTS || !m->nodes.n);
 
-	if (!m->runs.n || has_one_block(l) || !FSCK_FOUND(l->f, SYMLINK_BLOCKS, .ino = l->ino))
+	if (!m->runs.n || is_single || !LOOK_FOUND(l, SYMLINK_BLOCKS))
 		return 0;
 	m->runs.n = !m->runs.v[0].lblk;
 	m->runs.v[0].len = 1;
@@ -131,10 +123,10 @@ static int check_blocks(struct fsck_look *l)
 	return 0;
 }
 
-/* Move a target that Linux expects in i_block there from its block. */
+/* Move a short target from its block to i_block, where Linux expects it. */
 static void move_into_inode(struct fsck_look *l, const uint8_t *text, uint64_t len)
 {
-	if (!FSCK_FOUND(l->f, SYMLINK_SHORT, .ino = l->ino, .num = len))
+	if (!LOOK_REPAIR(l, SYMLINK_SHORT, .num = len))
 		return;
 	memmove(l->in.block, text, len);
 	memset(l->in.block + len, 0, sizeof(l->in.block) - len);
@@ -143,23 +135,21 @@ static void move_into_inode(struct fsck_look *l, const uint8_t *text, uint64_t l
 	l->has_map = false;
 	l->map.runs.n = l->map.nodes.n = l->map.bad.n = 0;
 	l->map.damaged = false;
-	l->dirty = true;
 }
 
 static void check_len(struct fsck_look *l, uint64_t len)
 {
 	if (!len) {
-		l->clear = FSCK_FOUND(l->f, SYMLINK, .ino = l->ino);
-	} else if (len != l->in.size &&
-		   FSCK_FOUND(l->f, SYMLINK_SIZE, .ino = l->ino, .num = l->in.size, .num2 = len)) {
-		l->in.size = len;
-		l->dirty = true;
+		l->clear = LOOK_FOUND(l, SYMLINK);
+	} else if (len != l->in.size) {
+		if (LOOK_REPAIR(l, SYMLINK_SIZE, .num = l->in.size, .num2 = len))
+			l->in.size = len;
 	}
 }
 
 /*
- * The target is in i_block, and goes on in the attribute system.data, whose size is the rest of
- * i_size. Without the attribute the rest of a long target is lost, and Linux reads none of it.
+ * Check an inline target: it begins in i_block and continues in the attribute system.data, whose
+ * size is the rest of i_size. If a long target has lost the attribute, Linux reads none of it.
  */
 static int check_inline_target(struct fsck_look *l)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Rewrites an extent tree: at once if the root is sufficient, otherwise when the owner map is
+ * Rewrites an extent tree: at once if all extents fit in the inode, otherwise when the owner map is
  * settled (repairs/maps.c). Claims and i_blocks of the round include the new nodes.
  */
 #include "config.h"
@@ -11,8 +11,8 @@
 #include "phases/inodes.h"
 
 /*
- * Keep as many of the old blocks as are needed; those without a header, which are listed in the
- * same order, are none of the tree.
+ * Choose `need` of the old map blocks for the new tree, but none without an extent header: such a
+ * block may not belong to the tree. Both lists are in walk order.
  */
 static void choose_nodes(struct fsck_map *m, size_t need)
 {

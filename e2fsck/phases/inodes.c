@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * Checks every inode record. Slices of the tables are read and checked in parallel; doubtful
+ * Checks every inode record. Slices of the inode tables are read and checked in parallel; doubtful
  * records in use are then checked thoroughly, one by one and in order.
  *
- * Records past those that a descriptor with a valid checksum calls used are skipped, as in the
- * kernel.
+ * As in the kernel, records that a descriptor with a valid checksum calls unused are skipped.
  */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/pool.h"
 #include "disk/dirent.h"
 
@@ -59,7 +59,7 @@ static int add_dirblock(struct fsck_look *l, xw_blk pblk, xw_lblk lblk)
 	return xw_vec_push(&l->f->dirblocks, b) ? xw_fail_nomem(&l->f->diag, "directories") : 0;
 }
 
-/* Add a directory and its blocks; of a long hole only the first few. */
+/* Add a directory and its blocks, but only the first few blocks of a long hole. */
 static int add_dir(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
@@ -104,7 +104,7 @@ static void count(struct fsck_look *l, bool is_system)
 	if (l->ino == XW_INO_BAD)
 		for (size_t i = 0; i < l->map.runs.n; i++)
 			c->bad_blocks += l->map.runs.v[i].len;
-	if (l->ino == XW_INO_RESIZE) /* e2fsck(8) treats it as an ordinary file there */
+	if (l->ino == XW_INO_RESIZE) /* counted like an ordinary file, as by e2fsck(8) */
 		c->large_files += l->in.size > INT32_MAX;
 }
 
@@ -137,7 +137,7 @@ static int add_facts(struct fsck_look *l)
 
 static bool has_map(const struct fsck_look *l)
 {
-	/* of the reserved inodes without a type only the bad-block inode has a map */
+	/* The bad-block inode is the only reserved inode without a type that has a map. */
 	if (!l->type && l->ino < l->f->img->sb.first_ino && l->ino != XW_INO_BAD)
 		return false;
 	if (l->type == XW_S_IFLNK)
@@ -145,7 +145,7 @@ static bool has_map(const struct fsck_look *l)
 	return xw_inode_has_map(&l->in) && l->ino != XW_INO_RESIZE;
 }
 
-/* A reserved inode or hidden file with contents is in use, whatever its link count. */
+/* Reserved inodes, hidden files and EA inodes are in use, whatever their link count. */
 static bool in_use(const struct fsck_look *l)
 {
 	const struct fsck_inode *facts = fsck_inode(l->f, l->ino);
@@ -165,46 +165,35 @@ static int look_at_free(struct fsck_look *l)
 	bool fix = false;
 
 	if (l->in.mode && !dtime)
-		fix = FSCK_FOUND(f, DTIME_ZERO, .ino = l->ino);
+		fix = LOOK_FOUND(l, DTIME_ZERO);
 	else if (xw_inode_dtime_is_link(dtime, sb))
-		fix = FSCK_FOUND(f, ORPHAN_LINK, .ino = l->ino, .num = dtime);
+		fix = LOOK_FOUND(l, ORPHAN_LINK, .num = dtime);
 	if (fix)
 		l->in.dtime = xw_inode_dtime(f->opts.now, sb);
 	else if (xw_inode_verify(l->raw, sb, f->img->csum_seed, l->ino))
-		fix = FSCK_FOUND(f, INODE_CSUM, .ino = l->ino);
+		fix = LOOK_FOUND(l, INODE_CSUM);
 	return fix ? fsck_inode_write(f, l->ino, &l->in, l->raw) : 0;
 }
 
-/* A directory must have a block, or its entries in the inode. */
-static void check_directory(struct fsck_look *l)
-{
-	if (!(l->in.flags & XW_FL_INLINE_DATA) && !l->map.runs.n)
-		l->clear = FSCK_FOUND(l->f, DIR_EMPTY, .ino = l->ino);
-}
-
 /*
- * Blocks of an EA inode behind its value, whose size the hash proves: they would be taken for a
- * reason to enlarge it.
+ * Remove blocks of an EA inode past its size, which the hash of the value proves: otherwise the
+ * check of i_size would enlarge it.
  */
 static int cut_ea_tail(struct fsck_look *l)
 {
 	const uint64_t end = xw_div_up(l->in.size, l->f->img->block_size);
 	struct fsck_map *m = &l->map;
-	struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
+	const struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
 
 	if (!last || last->lblk + last->len <= end || !(l->in.flags & XW_FL_EXTENTS) ||
 	    !fsck_is_ea_inode(l->f, l->ino, &l->in) ||
-	    !FSCK_FOUND(l->f, EA_INODE_TAIL, .ino = l->ino, .num = last->lblk + last->len - end))
+	    !LOOK_FOUND(l, EA_INODE_TAIL, .num = last->lblk + last->len - end))
 		return 0;
-	while (m->runs.n && m->runs.v[m->runs.n - 1].lblk >= end)
-		m->runs.n--;
-	last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
-	if (last)
-		last->len = XW_MIN(last->len, end - last->lblk);
+	fsck_map_cut(m, end);
 	return fsck_look_rebuild(l);
 }
 
-static int contents(struct fsck_look *l)
+static int check_contents(struct fsck_look *l)
 {
 	bool dirty = false;
 	int rc;
@@ -220,17 +209,23 @@ static int contents(struct fsck_look *l)
 		rc = fsck_look_encrypted(l);
 	if (!rc && l->type == XW_S_IFLNK)
 		rc = fsck_look_symlink(l);
-	if (!rc && l->type == XW_S_IFDIR)
-		check_directory(l);
-	if (!rc && !l->clear)
-		rc = fsck_look_claim(l);
-	return rc || l->clear ? rc : fsck_look_size(l);
+	if (rc)
+		return rc;
+	/* A directory must have a block, or its entries in the inode. */
+	if (l->type == XW_S_IFDIR && !(l->in.flags & XW_FL_INLINE_DATA) && !l->map.runs.n)
+		l->clear = LOOK_FOUND(l, DIR_EMPTY);
+	if (l->clear)
+		return 0;
+	rc = fsck_look_claim(l);
+	if (!rc)
+		fsck_look_size(l);
+	return rc;
 }
 
 int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 {
 	struct fsck *f = l->f;
-	int rc;
+	int rc = 0;
 
 	l->ino = ino;
 	l->blocks = 0;
@@ -241,13 +236,14 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 		return look_at_free(l);
 	l->wrong_sum = xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino) != 0;
 	fsck_look_garbage(l);
-	rc = l->clear ? 0 : fsck_look_record(l);
-	if (!rc && !l->clear)
+	if (!l->clear)
+		fsck_look_record(l);
+	if (!l->clear)
 		rc = fsck_look_flags(l);
 	if (!rc && !l->clear && l->type == XW_S_IFDIR)
 		l->dirty |= fsck_itree_flags(f, ino, &l->in);
 	if (!rc && !l->clear)
-		rc = contents(l);
+		rc = check_contents(l);
 	if (rc)
 		return rc;
 	if (l->clear)
@@ -262,22 +258,23 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 /* ---- all of them ---- */
 
 /*
- * The number of records in use according to the inode bitmap, where it differs from the descriptor:
- * such records are checked as well, so that their names are not removed. Their part of the table
- * must have been zeroed. For very large images the descriptors are trusted.
+ * The number of records up to the last one in use according to the inode bitmap. If it exceeds the
+ * number in the descriptor, these records are checked as well, so that their names are not removed.
+ * This part of the table must have been zeroed. For very large images the descriptors are trusted.
  */
 static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *gd, uint32_t limit)
 {
-	uint8_t *bits = malloc(f->img->block_size);
-	uint32_t n = 0;
+	const uint32_t bs = f->img->block_size;
+	auto_free uint8_t *bits = malloc(bs);
 
-	if (bits && f->img->groups <= GROUPS_FEW && gd->flags & XW_BG_INODE_ZEROED &&
-	    xw_image_has_blocks(f->img, gd->inode_bitmap, 1) &&
-	    !xw_dev_pread(f->dev, bits, f->img->block_size, gd->inode_bitmap * f->img->block_size))
-		for (uint32_t i = limit; i-- && !n;)
-			n = bits[i / 8] >> i % 8 & 1 ? i + 1 : 0;
-	free(bits);
-	return n;
+	if (!bits || f->img->groups > GROUPS_FEW || !(gd->flags & XW_BG_INODE_ZEROED) ||
+	    !xw_image_has_blocks(f->img, gd->inode_bitmap, 1) ||
+	    xw_dev_pread(f->dev, bits, bs, gd->inode_bitmap * bs))
+		return 0;
+	for (uint32_t i = limit; i--;)
+		if (bits[i / 8] >> i % 8 & 1)
+			return i + 1;
+	return 0;
 }
 
 /* Number of records of a group that may be in use. */
@@ -302,7 +299,7 @@ static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw
 	return n;
 }
 
-/* All slices to be checked in parallel, and the position of the next one. */
+/* The slices that are checked in parallel, and the position of the next slice. */
 struct scan {
 	struct fsck *f;
 	struct fsck_look look;
@@ -311,22 +308,10 @@ struct scan {
 	size_t n, max; /* number of filled slices; of all slices */
 	pthread_mutex_t claiming; /* see struct fsck_slice */
 	uint64_t group, groups;
-	/* in the group: next record, number of records; count 0: not started yet */
-	uint32_t index, count;
+	uint32_t index, count; /* in the group: next record; their number, or 0: not started yet */
 	xw_blk table;
 	bool thorough;
 };
-
-/*
- * Cases beyond the quick check: clusters that one inode claims by several runs, and usage to be
- * added for the owners of every inode.
- */
-static bool must_be_thorough(const struct fsck *f)
-{
-	const struct xw_super *sb = &f->img->sb;
-
-	return sb->feature_ro_compat & (XW_RO_BIGALLOC | XW_RO_QUOTA) || f->opts.fragcheck;
-}
 
 static int scan_begin(struct fsck *f, struct scan *s)
 {
@@ -336,10 +321,13 @@ static int scan_begin(struct fsck *f, struct scan *s)
 	const size_t slice_bytes = XW_MAX((size_t)XW_MIN(SLICE_BYTES, table), size);
 	int rc;
 
-	*s = (struct scan){.f = f,
-			   .groups = xw_image_groups_here(f->img),
-			   .thorough = must_be_thorough(f),
-			   .pool = xw_pool_new(fsck_jobs(f))};
+	*s = (struct scan){
+		.f = f, .groups = xw_image_groups_here(f->img), .pool = xw_pool_new(fsck_jobs(f))};
+	/*
+	 * The quick check cannot handle clusters that one inode claims by several runs, and it
+	 * counts no quota.
+	 */
+	s->thorough = sb->feature_ro_compat & (XW_RO_BIGALLOC | XW_RO_QUOTA) || f->opts.fragcheck;
 	pthread_mutex_init(&s->claiming, NULL);
 	rc = fsck_look_begin(f, &s->look);
 	if (rc || !s->pool)
@@ -380,7 +368,7 @@ static void scan_end(struct scan *s)
 	fsck_look_end(&s->look);
 }
 
-/* Start s->group; a missing table was reported by the super phase. */
+/* Start s->group. It is skipped without an inode table, which the super phase has reported. */
 static int enter_group(struct scan *s)
 {
 	struct fsck *f = s->f;
@@ -431,7 +419,8 @@ static int fill_slices(struct scan *s)
 	return rc;
 }
 
-static int take_over(struct scan *s, const struct fsck_slice *slice)
+/* Add the counts of a slice, and check its doubtful records. */
+static int check_doubtful(struct scan *s, const struct fsck_slice *slice)
 {
 	struct fsck *f = s->f;
 	int rc = 0;
@@ -459,7 +448,7 @@ static int scan_all(struct scan *s)
 			rc = xw_fail(&f->diag, rc, "%s: cannot read the inode tables",
 				     f->opts.image);
 		for (size_t i = 0; i < s->n && !rc && !f->stop; i++)
-			rc = take_over(s, &s->slices[i]);
+			rc = check_doubtful(s, &s->slices[i]);
 		fsck_progress(f, s->group, s->groups);
 	}
 	return rc;
@@ -481,17 +470,16 @@ static int check_large_files(struct fsck *f)
 
 int fsck_check_inodes(struct fsck *f)
 {
-	struct scan s = {0};
+	struct scan s;
 	int rc = fsck_claim_metadata(f);
 
 	if (!rc)
 		rc = fsck_claim_special(f);
-	if (!rc)
-		rc = scan_begin(f, &s);
+	if (rc)
+		return rc;
+	rc = scan_begin(f, &s);
 	if (!rc)
 		rc = scan_all(&s);
-	if (!rc && !f->stop)
-		rc = check_large_files(f);
 	scan_end(&s);
-	return rc;
+	return rc || f->stop ? rc : check_large_files(f);
 }

@@ -34,7 +34,7 @@ static void load(xw_ino ino, uint16_t mode)
 /* A record in agreement with f: changed if there is a finding; cleared if clear. */
 static void judge(enum fsck_id id, bool clear)
 {
-	ok(fsck_look_record(&l));
+	fsck_look_record(&l);
 	expect(id);
 	ck_assert_int_eq(l.dirty, agreed && id != FSCK_IDS && !clear);
 	ck_assert_int_eq(l.clear, agreed && clear);
@@ -426,7 +426,7 @@ START_TEST(quota_files)
 	l.in.mode = XW_S_IFLNK | 0777;
 	l.wrong_sum = true; /* is to be written in any case */
 	refused = FSCK_QUOTA_MODE;
-	ok(fsck_look_record(&l));
+	fsck_look_record(&l);
 	ck_assert_int_eq(l.dirty, agreed);
 	forget_findings();
 	load_mode(QUOTA_USER, XW_S_IFLNK | 0777, BLOCK + 1);
@@ -456,7 +456,7 @@ START_TEST(ea_inodes)
 		l.wrong_sum = is;
 		refused = FSCK_EA_INODE_MODE;
 		l.in.mode = XW_S_IFDIR | 0755;
-		ok(fsck_look_record(&l));
+		fsck_look_record(&l);
 		ck_assert_int_eq(l.dirty, agreed && is);
 		refused = FSCK_IDS;
 		forget_findings();

@@ -57,7 +57,7 @@ static void judge(uint64_t want)
 {
 	const uint64_t was = l.in.size;
 
-	ok(fsck_look_size(&l));
+	fsck_look_size(&l);
 	expect(want == was ? FSCK_IDS : FSCK_SIZE);
 	ck_assert_uint_eq(l.in.size, agreed ? want : was);
 	ck_assert_int_eq(l.dirty, agreed && want != was);
@@ -218,7 +218,7 @@ START_TEST(blocks)
 		load(counts[i].ino, counts[i].type, counts[i].flags, 0);
 		l.in.blocks = counts[i].blocks;
 		l.blocks = counts[i].have;
-		ok(fsck_look_size(&l));
+		fsck_look_size(&l);
 		expect(counts[i].wrong ? FSCK_BLOCKS : FSCK_IDS);
 		ck_assert_int_eq(l.dirty, fixed);
 		ck_assert_uint_eq(l.in.blocks, fixed ? 2 * counts[i].have : counts[i].blocks);
@@ -230,12 +230,12 @@ START_TEST(blocks)
 	f.img->sb.feature_ro_compat |= XW_RO_ITREE;
 	load(INO, XW_S_IFDIR, XW_FL_ITREE, 0);
 	l.in.blocks = 4;
-	ok(fsck_look_size(&l));
+	fsck_look_size(&l);
 	expect(FSCK_IDS);
 	f.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
 	load(XW_INO_RESIZE, XW_S_IFREG, 0, 0);
 	l.in.blocks = 4;
-	ok(fsck_look_size(&l));
+	fsck_look_size(&l);
 	expect(FSCK_BLOCKS);
 	end();
 }
@@ -248,7 +248,7 @@ START_TEST(too_many_blocks)
 	load(INO, XW_S_IFREG, 0, 0);
 	l.in.blocks = 10;
 	l.blocks = UINT64_C(1) << 48;
-	ok(fsck_look_size(&l));
+	fsck_look_size(&l);
 	expect(FSCK_BLOCKS);
 	ck_assert(!l.dirty);
 	ck_assert_uint_eq(l.in.blocks, 10);
