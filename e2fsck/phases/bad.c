@@ -40,7 +40,7 @@ static int add(struct fsck *f, uint64_t blk)
 	return xw_vec_push(&f->bad, (uint32_t)blk) ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
 }
 
-/* Read the output of badblocks(8), one number per line. Skip lines without one, as e2fsck does. */
+/* Read the output of badblocks(8), one number per line. Skip other lines, as e2fsck does. */
 static int read_list(struct fsck *f)
 {
 	FILE *in = fopen(f->opts.bad_file, "re");

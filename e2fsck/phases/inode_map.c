@@ -18,31 +18,41 @@
 /* Report what the walk has found. */
 static bool found(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
-	static const enum fsck_id ids[] = {
-		[XW_MAP_MAGIC] = FSCK_EXTENT_HEADER, [XW_MAP_ENTRIES] = FSCK_EXTENT_ENTRIES,
-		[XW_MAP_DEPTH] = FSCK_EXTENT_DEPTH,  [XW_MAP_CSUM] = FSCK_EXTENT_CSUM,
-		[XW_MAP_EMPTY] = FSCK_EXTENT_EMPTY,  [XW_MAP_READ] = FSCK_MAP_BLOCK_READ,
-		[XW_MAP_START] = FSCK_EXTENT_START,  [XW_MAP_END] = FSCK_EXTENT_END,
-		[XW_MAP_LONG] = FSCK_EXTENT_LONG,    [XW_MAP_PLACE] = FSCK_EXTENT_PLACE,
-		[XW_MAP_INDEX] = FSCK_EXTENT_INDEX,  [XW_MAP_NODE_RANGE] = FSCK_MAP_BLOCK_RANGE,
-		[XW_MAP_RANGE] = FSCK_BLOCK_RANGE,   [XW_MAP_LENGTH] = FSCK_EXTENT_LENGTH,
-		[XW_MAP_ORDER] = FSCK_EXTENT_ORDER,  [XW_MAP_WRAP] = FSCK_BLOCK_WRAP,
-		[XW_MAP_BUDGET] = FSCK_MAP_BUDGET,
+	enum { NODE = 1, LBLK = 2, PBLK = 4, NUM = 8, NUM2 = 16, LEN = 32 };
+	static const struct {
+		enum fsck_id id;
+		unsigned has; /* members of the item that belong to the finding */
+	} rules[] = {
+		[XW_MAP_MAGIC] = {FSCK_EXTENT_HEADER, NODE},
+		[XW_MAP_ENTRIES] = {FSCK_EXTENT_ENTRIES, NODE | NUM | NUM2},
+		[XW_MAP_DEPTH] = {FSCK_EXTENT_DEPTH, NODE | NUM | NUM2},
+		[XW_MAP_CSUM] = {FSCK_EXTENT_CSUM, NODE},
+		[XW_MAP_EMPTY] = {FSCK_EXTENT_EMPTY, NODE},
+		[XW_MAP_READ] = {FSCK_MAP_BLOCK_READ, NODE},
+		[XW_MAP_START] = {FSCK_EXTENT_START, NODE | NUM | NUM2},
+		[XW_MAP_END] = {FSCK_EXTENT_END, LBLK | LEN},
+		[XW_MAP_LONG] = {FSCK_EXTENT_LONG, LBLK | NUM},
+		[XW_MAP_PLACE] = {FSCK_EXTENT_PLACE, LBLK | NUM},
+		[XW_MAP_INDEX] = {FSCK_EXTENT_INDEX, LBLK | PBLK | NUM},
+		[XW_MAP_NODE_RANGE] = {FSCK_MAP_BLOCK_RANGE, LBLK | PBLK},
+		[XW_MAP_RANGE] = {FSCK_BLOCK_RANGE, LBLK | PBLK | LEN},
+		[XW_MAP_LENGTH] = {FSCK_EXTENT_LENGTH, LBLK},
+		[XW_MAP_ORDER] = {FSCK_EXTENT_ORDER, LBLK | NUM},
+		[XW_MAP_WRAP] = {FSCK_BLOCK_WRAP, LBLK | LEN},
+		[XW_MAP_BUDGET] = {FSCK_MAP_BUDGET, LBLK},
 	};
-	const bool is_node = i->rule < XW_MAP_END; /* otherwise about an entry */
-	const bool has_blk =
-		i->rule == XW_MAP_INDEX || i->rule == XW_MAP_NODE_RANGE || i->rule == XW_MAP_RANGE;
-	const bool has_len =
-		i->rule == XW_MAP_END || i->rule == XW_MAP_RANGE || i->rule == XW_MAP_WRAP;
+	const unsigned has = rules[i->rule].has;
 	const struct fsck_about about = {
-		.id = ids[i->rule],
+		.id = rules[i->rule].id,
 		.ino = l->ino,
-		.blk = is_node   ? i->node
-		       : has_blk ? i->pblk
-				 : 0,
-		.lblk = is_node ? 0 : i->lblk,
-		.num = has_len ? i->len : i->num,
-		.num2 = i->num2,
+		.blk = has & NODE   ? i->node
+		       : has & PBLK ? i->pblk
+				    : 0,
+		.lblk = has & LBLK ? i->lblk : 0,
+		.num = has & NUM   ? i->num
+		       : has & LEN ? i->len
+				   : 0,
+		.num2 = has & NUM2 ? i->num2 : 0,
 	};
 
 	return fsck_found(l->f, &about);
