@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Group descriptors: checksums, flags, and counts of unused inodes. */
+/* Checks group descriptors: checksums, flags, and counts of unused inodes. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ int fsck_group_renew(struct fsck *f, uint64_t group, const struct xw_group_desc 
 	return fsck_group_write(f, group, gd);
 }
 
-/* Unused inodes are free ones, and no reserved inode is unused. */
+/* Unused inodes are free, and reserved inodes are never unused. */
 static bool unused_is_wrong(const struct xw_super *sb, uint64_t group,
 			    const struct xw_group_desc *gd)
 {
@@ -42,7 +42,7 @@ int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
 	}
 	if (sums && fsck_group_sum_is_wrong(f, group) &&
 	    FSCK_FOUND(f, GROUP_CSUM, .group = group)) {
-		/* no field of the descriptor is certain: read the whole table */
+		/* No field of the descriptor can be trusted: read the whole table. */
 		gd.flags &= (uint16_t)~uninit;
 		gd.itable_unused = 0;
 		write = true;
@@ -78,14 +78,14 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 	    xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino))
 		return false;
 	if (f->again && !(gd.flags & XW_BG_INODE_UNINIT) && !gd.itable_unused)
-		return true; /* a consequence of the repair, found in the next round */
+		return true; /* already repaired: the next round reads the inode */
 	if (!FSCK_FOUND(f, GROUP_UNUSED_REF, .ino = ino, .group = group, .name = name,
 			.name_len = len))
-		return true; /* its meaning stays unknown */
+		return true;
 	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	gd.itable_unused = 0;
 	f->again = true;
-	memset(f->looked, 0, sizeof(f->looked)); /* these inodes were not checked */
+	memset(f->looked, 0, sizeof(f->looked)); /* these inodes have not been checked yet */
 	return !fsck_group_renew(f, group, &gd);
 }
 

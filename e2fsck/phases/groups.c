@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Group descriptors: locations of bitmaps and inode tables.
+ * Checks group descriptors: locations of bitmaps and inode tables.
  *
  * A location is impossible if it is outside the filesystem (without flex_bg: outside its group) or
- * on other metadata, and wrong if records there are not those of the group (tables.c). Tables come
- * before bitmaps, which can be made anew: the backup descriptor, the location that follows from
- * mke2fs's layout or from neighboring groups, and a search are tried, and contents decide. Blocks
- * of the journal are no table. A location that cannot be found is set to 0, and new blocks are
- * allocated when free blocks are known (relocate.c).
+ * on other metadata, and wrong if the records there are not those of the group (tables.c). Tables
+ * are located before bitmaps, which can be recreated. Tried are the backup descriptor, the location
+ * that follows from mke2fs's layout or from neighboring groups, and for tables a search; contents
+ * decide. Blocks of the journal cannot be a table: its log has copies of tables. If no location is
+ * found, it is set to 0, and new blocks are allocated when free blocks are known (relocate.c).
  */
 #include "config.h"
 
@@ -21,11 +21,11 @@
 #include "walk/map.h"
 
 enum {
-	SEARCH_BLOCKS = 1 << 18,
-	SEARCH_ALL = 1 << 19,
-	SEARCH_BYTES = 1 << 20,
-	LOOK_BLOCKS = 1 << 12, /* of a table */
-	LOG_WEIGHT = 1 << 20, /* penalty in a score for a location inside of the journal */
+	SEARCH_BLOCKS = 1 << 18, /* blocks read in search of one table */
+	SEARCH_ALL = 1 << 19, /* blocks read in search of all tables */
+	SEARCH_BYTES = 1 << 20, /* size of one read */
+	LOOK_BLOCKS = 1 << 12, /* blocks of a table that are examined */
+	LOG_WEIGHT = 1 << 20, /* penalty in the score of a location in the journal */
 };
 
 enum part { BLOCK_BITMAP, INODE_BITMAP, INODE_TABLE, PARTS };
@@ -34,13 +34,13 @@ struct check {
 	struct fsck *f;
 	struct xw_blockset *taken; /* blocks of group metadata accepted so far */
 	struct xw_blockset *twice; /* blocks that two descriptors name; NULL: none */
-	const struct xw_blockset *settled; /* `twice`, when all of them are known */
+	const struct xw_blockset *settled; /* `twice`, when it is complete; NULL until then */
 	struct xw_blockset *journal; /* blocks of the journal, according to the superblock */
 	uint64_t backup; /* group with a copy of the descriptors; 0: none */
 	uint64_t searched; /* total number of blocks read in search of lost tables */
 };
 
-static xw_blk *place(struct xw_group_desc *gd, enum part p)
+static xw_blk *location(struct xw_group_desc *gd, enum part p)
 {
 	return p == BLOCK_BITMAP   ? &gd->block_bitmap
 	       : p == INODE_BITMAP ? &gd->inode_bitmap
@@ -61,7 +61,7 @@ static uint64_t desc_at(const struct xw_image *img, uint64_t group, uint64_t cop
 			  group / per_block >= img->sb.first_meta_bg;
 	xw_blk blk = xw_image_desc_block(img, group);
 
-	if (copy && meta) { /* the second and the last group of a meta group have a copy, too */
+	if (copy && meta) { /* the second and the last group of a meta group have copies */
 		const uint64_t second = group / per_block * per_block + 1;
 
 		blk = img->sb.first_data_block + second * img->sb.blocks_per_group +
@@ -84,14 +84,14 @@ static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_g
 
 	if (xw_image_meta(f->img, at / img->block_size, (uint32_t)(at % img->block_size), raw,
 			  img->desc_size)) {
-		xw_diag_clear(&f->diag); /* no copy exists then */
+		xw_diag_clear(&f->diag); /* unreadable: as if there were no copy */
 		return false;
 	}
 	xw_group_decode(raw, img->desc_size, gd);
 	return !sums || !xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
 }
 
-/* A group with a valid copy of the descriptors. */
+/* The first group with a valid copy of the descriptors; 0: none. */
 static uint64_t find_backup(struct fsck *f)
 {
 	struct xw_group_desc gd;
@@ -108,10 +108,10 @@ static uint64_t find_backup(struct fsck *f)
 	return 0;
 }
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
 /* Mark the metadata at the start of every group. */
-static int take_heads(struct check *c)
+static int accept_heads(struct check *c)
 {
 	const struct xw_image *img = c->f->img;
 	int rc = xw_blockset_new(img->sb.blocks_count, &c->taken);
@@ -147,31 +147,38 @@ static int accept(struct check *c, enum part p, xw_blk blk)
 
 /* ---- evidence ---- */
 
-/* The location that follows from a neighbor, or from mke2fs's layout. */
+/* The first block of the group after superblock and descriptors. */
+static xw_blk after_head(const struct xw_image *img, uint64_t group)
+{
+	struct xw_group_head h;
+
+	xw_image_group_head(img, group, &h);
+	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
+	       h.has_super + h.desc_len + h.reserved_len;
+}
+
+/* The location that follows from a neighboring group, or from mke2fs's layout. */
 static xw_blk suggest(struct check *c, uint64_t group, enum part p)
 {
 	struct xw_image *img = c->f->img;
 	const uint64_t len = length(img, p);
 	struct xw_group_desc gd;
-	struct xw_group_head h;
 
 	if (img->sb.feature_incompat & XW_INCOMPAT_FLEX_BG) {
 		if (group + 1 < img->groups && !xw_image_group(img, group + 1, &gd) &&
-		    *place(&gd, p) > len && fits(c, group, p, *place(&gd, p) - len))
-			return *place(&gd, p) - len;
+		    *location(&gd, p) > len && fits(c, group, p, *location(&gd, p) - len))
+			return *location(&gd, p) - len;
 		if (group && !xw_image_group(img, group - 1, &gd) &&
-		    fits(c, group, p, *place(&gd, p) + len))
-			return *place(&gd, p) + len;
+		    fits(c, group, p, *location(&gd, p) + len))
+			return *location(&gd, p) + len;
 		return p == INODE_BITMAP && !xw_image_group(img, group, &gd)
 			       ? gd.block_bitmap + (1u << img->sb.log_groups_per_flex % 32)
 			       : 0; /* no evidence: the default location may belong to a file */
 	}
-	xw_image_group_head(img, group, &h);
-	return img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group + h.boot +
-	       h.has_super + h.desc_len + h.reserved_len + (unsigned)p;
+	return after_head(img, group) + (unsigned)p;
 }
 
-/* The bits of the group's inode bitmap, or NULL. buf: one block. */
+/* Read the group's inode bitmap into buf, one block. NULL: none that is valid was found. */
 static const uint8_t *inode_bits(struct check *c, uint64_t group, const struct xw_group_desc *gd,
 				 uint8_t *buf)
 {
@@ -191,30 +198,28 @@ static bool in_journal(const struct check *c, xw_blk blk, uint64_t len)
 	return c->journal && xw_blockset_count(c->journal, blk, len);
 }
 
-/* Does a neighbor or mke2fs's layout support this location? */
+/* Is this the location that follows from a neighboring group or from mke2fs's layout? */
 static bool is_usual(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd)
 {
 	struct xw_image *img = c->f->img;
 	const struct xw_super *sb = &img->sb;
 	const bool flex = sb->feature_incompat & XW_INCOMPAT_FLEX_BG;
 	const uint64_t step = flex ? length(img, p) : sb->blocks_per_group;
-	const xw_blk blk = *place((struct xw_group_desc *)gd, p);
+	const xw_blk blk = *location((struct xw_group_desc *)gd, p);
 	struct xw_group_desc other;
-	struct xw_group_head h;
 
-	if ((group && !xw_image_group(img, group - 1, &other) && *place(&other, p) + step == blk) ||
+	if ((group && !xw_image_group(img, group - 1, &other) &&
+	     *location(&other, p) + step == blk) ||
 	    (group + 1 < img->groups && !xw_image_group(img, group + 1, &other) &&
-	     blk + step == *place(&other, p)))
+	     blk + step == *location(&other, p)))
 		return true;
-	xw_image_group_head(img, group, &h);
-	return blk == sb->first_data_block + group * (uint64_t)sb->blocks_per_group + h.boot +
-			      h.has_super + h.desc_len + h.reserved_len +
-			      ((unsigned)p << (flex ? sb->log_groups_per_flex % 32 : 0));
+	return blk ==
+	       after_head(img, group) + ((unsigned)p << (flex ? sb->log_groups_per_flex % 32 : 0));
 }
 
 /*
- * Does the descriptor point to blocks that are no inode table? The records in the first block and
- * their checksums usually decide; otherwise the table is compared with the inode bitmap.
+ * Does the descriptor point to blocks that cannot be the inode table? The records in the first
+ * block and their checksums usually decide; otherwise the table is compared with the inode bitmap.
  */
 static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
 {
@@ -236,14 +241,14 @@ static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_d
 	e = (struct fsck_evidence){.bits = bits ? inode_bits(c, group, gd, bits) : NULL};
 	if (fsck_table_look(c->f, group, gd->inode_table, csum ? LOOK_BLOCKS : 1, &e))
 		return false;
-	/* Zeros may be a table, but not where the descriptor counts inodes in use. */
+	/* Zeros may be a table, unless the descriptor counts inodes in use. */
 	return !group || fsck_table_is_unlikely(&e) ||
 	       (csum && !e.good && !is_usual(c, group, INODE_TABLE, gd) &&
 		(gd->free_inodes < img->sb.inodes_per_group ||
 		 fsck_group_sum_is_wrong(c->f, group)));
 }
 
-/* A score of the evidence for this location of the table. */
+/* Collect the evidence for this location of the table. Returns its score. */
 static int64_t look_at_table(struct check *c, uint64_t group, xw_blk blk, struct fsck_evidence *e)
 {
 	int64_t score = in_journal(c, blk, c->f->img->itable_blocks) ? -LOG_WEIGHT : 0;
@@ -258,15 +263,15 @@ static int64_t look_at_table(struct check *c, uint64_t group, xw_blk blk, struct
 
 struct search {
 	uint64_t group;
-	const uint8_t *bits;
-	uint64_t k, end; /* the blocks of the table to look for */
-	xw_blk best;
-	int64_t score;
+	const uint8_t *bits; /* the inode bitmap; NULL: unknown */
+	uint64_t k, end; /* the blocks of the table to look for, from k to end - 1 */
+	xw_blk best; /* the best location so far; 0: none */
+	int64_t score; /* of `best` */
 };
 
 /*
- * Blocks of the table with inodes that are certainly in use. Group 0 has the root directory, the
- * journal and lost+found; in another group one record may be damaged, too.
+ * Choose blocks of the table that must have inodes in use. In group 0 these are the blocks of the
+ * reserved inodes. In other groups two blocks are chosen, since a record may be damaged.
  */
 static void choose_blocks(const struct xw_image *img, struct search *s)
 {
@@ -281,26 +286,20 @@ static void choose_blocks(const struct xw_image *img, struct search *s)
 	s->end = XW_MIN(s->k + samples, img->itable_blocks);
 }
 
-/* May this be block k of the table, judging by its records alone? */
-static bool is_of_table(struct check *c, const struct search *s, uint64_t k, const uint8_t *buf)
-{
-	struct fsck_evidence e = {.bits = s->bits, .prove = true};
-
-	fsck_table_block(c->f, s->group, k * (c->f->img->block_size / c->f->img->inode_size), buf,
-			 &e);
-	return e.proven || (s->group && !e.bad && !e.misses && e.good);
-}
-
-/* buf: what may be block k of the table that starts at blk. */
+/*
+ * Examine the location blk of the table, if buf may be block k of it according to the records
+ * there.
+ */
 static void try_table(struct check *c, struct search *s, xw_blk blk, uint64_t k, const uint8_t *buf)
 {
 	const struct xw_image *img = c->f->img;
-	struct fsck_evidence e = {.bits = s->bits};
+	struct fsck_evidence one = {.bits = s->bits, .prove = true}, e = {.bits = s->bits};
 	int64_t score;
 
 	if (!fits(c, s->group, INODE_TABLE, blk) || in_journal(c, blk, img->itable_blocks))
 		return;
-	if (!is_of_table(c, s, k, buf) &&
+	fsck_table_block(c->f, s->group, k * (img->block_size / img->inode_size), buf, &one);
+	if (!one.proven && (!s->group || one.bad || one.misses || !one.good) &&
 	    (s->group || k || !fsck_is_root_table(c->f->dev, img, blk)))
 		return;
 	score = look_at_table(c, s->group, blk, &e);
@@ -311,10 +310,10 @@ static void try_table(struct check *c, struct search *s, xw_blk blk, uint64_t k,
 }
 
 /*
- * Search for a table, to which no descriptor and no neighbor leads, by its contents: checksums tell
- * which inodes the records are; without them the inode bitmap tells which are in use, and the table
- * with directories that name themselves can be identified. At most SEARCH_BLOCKS are read for one
- * group, and SEARCH_ALL in total. The best place known so far is returned if none is better.
+ * Search for a table by its contents. Checksums tell to which inodes the records belong; without
+ * checksums the inode bitmap tells which inodes are in use, and directories that name themselves
+ * prove their numbers. At most SEARCH_BLOCKS are read for one group, and SEARCH_ALL in total.
+ * Returns `best`, the best location known before, if the search finds none that is better.
  */
 static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits, xw_blk best,
 			   int64_t score)
@@ -327,7 +326,7 @@ static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits,
 			: 1;
 	const xw_blk from = sb->first_data_block + group / flex * flex * sb->blocks_per_group;
 	const xw_blk end = XW_MIN(from + SEARCH_BLOCKS, sb->blocks_count);
-	const bool known = !group || bits; /* which block of the table has inodes in use */
+	const bool known = !group || bits; /* it is known which table blocks have inodes in use */
 	struct search s = {.group = group, .bits = bits, .best = best, .score = score};
 	auto_free uint8_t *buf = malloc(SEARCH_BYTES);
 	uint64_t n;
@@ -357,16 +356,7 @@ static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits,
 	return s.best;
 }
 
-/* ---- other places ---- */
-
-static bool report_place(struct fsck *f, uint64_t group, enum part p, xw_blk was, xw_blk to)
-{
-	if (p == BLOCK_BITMAP)
-		return FSCK_FOUND(f, GROUP_BLOCK_BITMAP, .group = group, .blk = was, .num = to);
-	if (p == INODE_BITMAP)
-		return FSCK_FOUND(f, GROUP_INODE_BITMAP, .group = group, .blk = was, .num = to);
-	return FSCK_FOUND(f, GROUP_INODE_TABLE, .group = group, .blk = was, .num = to);
-}
+/* ---- other locations ---- */
 
 /* Does a valid copy of the descriptor have another location? */
 static bool backup_differs(struct check *c, uint64_t group, enum part p, xw_blk blk, xw_blk *copy)
@@ -375,11 +365,11 @@ static bool backup_differs(struct check *c, uint64_t group, enum part p, xw_blk 
 
 	if (!c->backup || !read_copy(c->f, group, c->backup, &gd))
 		return false;
-	*copy = *place(&gd, p);
+	*copy = *location(&gd, p);
 	return *copy != blk;
 }
 
-/* The primary and a copy have possible locations, and their contents do not decide. */
+/* Prefer the primary descriptor's location to that of the copy, if contents do not decide? */
 static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk copy)
 {
 	const uint32_t sums = XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM;
@@ -390,16 +380,16 @@ static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk 
 }
 
 /*
- * The best place of a table: by contents, otherwise the primary descriptor's or that of its copy,
- * unless the records there are not inodes. 0: none found, and an empty table is needed.
+ * The best location of a table by contents; otherwise that of the primary descriptor or of its
+ * copy, unless the records there are not inodes. 0: none, an empty table must be allocated.
  */
 static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
 {
 	auto_free uint8_t *buf = malloc(c->f->img->block_size);
 	const uint8_t *bits = buf ? inode_bits(c, group, gd, buf) : NULL;
-	struct place {
+	struct candidate {
 		xw_blk blk;
-		bool named;
+		bool named; /* by a descriptor */
 		struct fsck_evidence e;
 	} all[] = {{gd->inode_table, true, {bits}},
 		   {0, true, {bits}},
@@ -414,7 +404,7 @@ static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_
 		all[1].blk = gd->inode_table;
 	}
 	for (size_t i = 0; i < XW_ARRAY_SIZE(all); i++) {
-		struct place *const t = &all[i];
+		struct candidate *const t = &all[i];
 		int64_t score;
 
 		if (!fits(c, group, INODE_TABLE, t->blk))
@@ -449,14 +439,14 @@ static bool is_sound(struct check *c, uint64_t group, enum part p, const struct 
 	return bits && fsck_inode_bitmap_is_sound(c->f, gd, blk, bits);
 }
 
-/* Is there a bitmap that is not this group's, or something else? An unused one tells nothing. */
+/* Is the location not that of the group's bitmap? An uninitialized bitmap proves nothing. */
 static bool is_no_bitmap(struct check *c, uint64_t group, enum part p,
 			 const struct xw_group_desc *gd)
 {
 	const uint16_t unused = p == BLOCK_BITMAP ? XW_BG_BLOCK_UNINIT : XW_BG_INODE_UNINIT;
 
 	return !(gd->flags & unused) && !is_usual(c, group, p, gd) &&
-	       !is_sound(c, group, p, gd, *place((struct xw_group_desc *)gd, p));
+	       !is_sound(c, group, p, gd, *location((struct xw_group_desc *)gd, p));
 }
 
 /*
@@ -466,7 +456,7 @@ static bool is_no_bitmap(struct check *c, uint64_t group, enum part p,
 static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
 			  const struct xw_group_desc *gd)
 {
-	const xw_blk was = *place((struct xw_group_desc *)gd, p);
+	const xw_blk was = *location((struct xw_group_desc *)gd, p);
 	xw_blk copy = 0;
 	const bool differs = backup_differs(c, group, p, was, &copy);
 	const xw_blk where[] = {was, copy, suggest(c, group, p)};
@@ -482,7 +472,7 @@ static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
 
 /* ---- all groups ---- */
 
-/* Record the blocks of this location that another one overlaps. */
+/* Record the blocks of this location that were accepted for another one. */
 static int note_twice(struct check *c, enum part p, xw_blk blk)
 {
 	uint64_t start, n, at = blk;
@@ -498,7 +488,7 @@ static int note_twice(struct check *c, enum part p, xw_blk blk)
 
 static bool is_good(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd)
 {
-	const xw_blk blk = *place((struct xw_group_desc *)gd, p);
+	const xw_blk blk = *location((struct xw_group_desc *)gd, p);
 	xw_blk copy;
 
 	return fits(c, group, p, blk) && !backup_differs(c, group, p, blk, &copy) &&
@@ -508,9 +498,9 @@ static bool is_good(struct check *c, uint64_t group, enum part p, const struct x
 
 /*
  * Accept valid locations that no backup contradicts; mark the others in bad[]. Overlapping
- * locations are recorded.
+ * locations are recorded in c->twice.
  */
-static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
+static int accept_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 {
 	struct xw_image *img = c->f->img;
 	struct xw_group_desc gd;
@@ -519,7 +509,7 @@ static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 	for (uint64_t g = 0; g < img->groups && !rc; g++) {
 		rc = xw_image_group(img, g, &gd);
 		for (int p = 0; p < PARTS && !rc; p++) {
-			const xw_blk blk = *place(&gd, p);
+			const xw_blk blk = *location(&gd, p);
 
 			if (is_good(c, g, p, &gd)) {
 				rc = accept(c, p, blk);
@@ -534,31 +524,39 @@ static int take_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 	return rc;
 }
 
-static int mend_place(struct check *c, uint64_t group, enum part p, struct xw_group_desc *gd,
-		      bool *write)
+static int repair_location(struct check *c, uint64_t group, enum part p, struct xw_group_desc *gd,
+			   bool *write)
 {
+	static const enum fsck_id ids[] = {
+		[BLOCK_BITMAP] = FSCK_GROUP_BLOCK_BITMAP,
+		[INODE_BITMAP] = FSCK_GROUP_INODE_BITMAP,
+		[INODE_TABLE] = FSCK_GROUP_INODE_TABLE,
+	};
 	struct fsck *f = c->f;
-	const xw_blk was = *place(gd, p);
+	const xw_blk was = *location(gd, p);
 	const xw_blk to =
 		p == INODE_TABLE ? find_table(c, group, gd) : find_bitmap(c, group, p, gd);
 
 	if (to && to == was)
-		return accept(c, p, was); /* its contents may be damaged then */
-	/* Both 0 in a later round: reported, and left to relocate.c. */
+		return accept(c, p, was); /* the location is right, although contents are damaged */
+	/* If both are 0 in a later round, this was reported before; relocate.c repairs it. */
 	if (to || was || !f->round) {
-		if (!report_place(f, group, p, was, to)) {
-			fsck_leave(f); /* repairs might write to any block */
+		const struct fsck_about about = {
+			.id = ids[p], .group = group, .blk = was, .num = to};
+
+		if (!fsck_found(f, &about)) {
+			fsck_leave(f); /* further repairs might write to any block */
 			return 0;
 		}
 		*write = true;
 	}
-	*place(gd, p) = to;
+	*location(gd, p) = to;
 	f->relocate = f->relocate || !to;
 	return to ? accept(c, p, to) : 0;
 }
 
-/* The bad places of kinds `parts`. */
-static int mend_group(struct check *c, uint64_t group, uint8_t bad, uint8_t parts)
+/* Repair the bad locations of the kinds `parts`. */
+static int repair_group(struct check *c, uint64_t group, uint8_t bad, uint8_t parts)
 {
 	struct xw_group_desc gd;
 	bool write = false;
@@ -566,24 +564,23 @@ static int mend_group(struct check *c, uint64_t group, uint8_t bad, uint8_t part
 
 	for (int p = 0; p < PARTS && !rc; p++)
 		if (bad & parts & 1 << p)
-			rc = mend_place(c, group, p, &gd, &write);
+			rc = repair_location(c, group, p, &gd, &write);
 	if (rc || !write)
 		return rc;
-	if (fsck_group_sum_is_wrong(
-		    c->f, group)) { /* no other field of the descriptor is certain either */
+	if (fsck_group_sum_is_wrong(c->f, group)) { /* trust no other field either */
 		gd.flags &= (uint16_t) ~(XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT);
 		gd.itable_unused = 0;
 	}
 	return fsck_group_renew(c->f, group, &gd);
 }
 
-/* The blocks of the journal, according to the superblock: its log has copies of tables. */
-static int take_journal(struct check *c)
+/* List the blocks of the journal, according to the backup of its map in the superblock. */
+static int find_journal(struct check *c)
 {
 	const struct xw_image *img = c->f->img;
 	const struct xw_super *sb = &img->sb;
 	struct xw_inode in = {.mode = XW_S_IFREG, .links = 1, .size = sb->jnl_blocks[16]};
-	struct xw_walk_map walk;
+	auto_end(xw_walk_map_free) struct xw_walk_map walk = {0};
 	struct xw_walk_map_item item;
 	int more, rc = xw_blockset_new(sb->blocks_count, &c->journal);
 
@@ -599,21 +596,20 @@ static int take_journal(struct check *c)
 	while (!rc && (more = xw_walk_map_next(&walk, &item)) > 0)
 		if (more == 1 && item.kind == XW_WALK_RUN)
 			rc = xw_blockset_add(c->journal, item.pblk, item.len, NULL);
-	xw_walk_map_free(&walk);
 	xw_diag_clear(&c->f->diag);
 	return rc ? xw_fail_nomem(&c->f->diag, "the journal") : 0;
 }
 
 /*
- * Mark the metadata at the start of groups, then accept valid locations. Where two descriptors name
- * the same block, neither is accepted by itself.
+ * Mark the metadata at the start of groups, then accept valid locations. If two descriptors name
+ * the same block, start again and accept neither.
  */
-static int take_all(struct check *c, uint8_t *bad, uint64_t *n_bad)
+static int accept_all(struct check *c, uint8_t *bad, uint64_t *n_bad)
 {
-	int rc = take_heads(c);
+	int rc = accept_heads(c);
 
 	if (!rc)
-		rc = take_good(c, bad, n_bad);
+		rc = accept_good(c, bad, n_bad);
 	if (rc || !c->twice)
 		return rc;
 	xw_blockset_free(c->taken);
@@ -621,37 +617,41 @@ static int take_all(struct check *c, uint8_t *bad, uint64_t *n_bad)
 	c->settled = c->twice;
 	memset(bad, 0, c->f->img->groups);
 	*n_bad = 0;
-	rc = take_heads(c);
-	return rc ? rc : take_good(c, bad, n_bad);
+	rc = accept_heads(c);
+	return rc ? rc : accept_good(c, bad, n_bad);
 }
 
-/* Tables before bitmaps: a table cannot be recreated. */
-static int check_places(struct fsck *f)
+static void check_end(struct check *c)
+{
+	xw_blockset_free(c->taken);
+	xw_blockset_free(c->twice);
+	xw_blockset_free(c->journal);
+}
+
+/* Repair tables before bitmaps: a table cannot be recreated. */
+static int check_locations(struct fsck *f)
 {
 	static const uint8_t turns[] = {1 << INODE_TABLE, 1 << BLOCK_BITMAP | 1 << INODE_BITMAP};
-	struct check c = {.f = f};
+	auto_end(check_end) struct check c = {.f = f};
 	const uint64_t groups = f->img->groups;
 	auto_free uint8_t *bad = calloc(groups, 1);
 	uint64_t n_bad = 0;
-	int rc = bad ? take_journal(&c) : xw_fail_nomem(&f->diag, "groups");
+	int rc = bad ? find_journal(&c) : xw_fail_nomem(&f->diag, "groups");
 
-	if (!rc)
-		c.backup = find_backup(f);
-	if (!rc)
-		rc = take_all(&c, bad, &n_bad);
+	if (rc)
+		return rc;
+	c.backup = find_backup(f);
+	rc = accept_all(&c, bad, &n_bad);
 	for (size_t turn = 0; turn < XW_ARRAY_SIZE(turns); turn++)
 		for (uint64_t g = 0; n_bad && g < groups && !rc; g++)
-			rc = mend_group(&c, g, bad[g], turns[turn]);
-	xw_blockset_free(c.taken);
-	xw_blockset_free(c.twice);
-	xw_blockset_free(c.journal);
+			rc = repair_group(&c, g, bad[g], turns[turn]);
 	return rc;
 }
 
 int fsck_check_groups(struct fsck *f)
 {
 	const bool sums = f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
-	int rc = check_places(f);
+	int rc = check_locations(f);
 
 	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
 		rc = fsck_group_check_flags(f, g, sums);

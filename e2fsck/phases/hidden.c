@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Inodes to which only the superblock refers; see hidden.h. */
+/* Checks inodes to which only the superblock refers; see facts/hidden.h. */
 #include "config.h"
 
+#include "base/auto.h"
 #include "disk/quota.h"
 #include "read/map.h"
 
@@ -33,17 +34,17 @@ int fsck_check_orphan_journal(struct fsck *f)
 
 /* ---- after all names were read ---- */
 
-/* Is this an inode without a name, so that it may be a hidden file? */
+/* May it be a hidden file: a regular file without a name? */
 static bool is_unnamed(const struct fsck_inode *in)
 {
 	return in && in->flags & FSCK_I_USED && in->ftype == XW_FT_REG && !in->names &&
 	       !(in->flags & (FSCK_I_SYSTEM | FSCK_I_EA | FSCK_I_ORPHAN));
 }
 
-/* An inode that was checked as an ordinary file is a hidden one: it needs no name. */
+/* Change the facts about an inode that was checked as an ordinary file: it needs no name. */
 static int hide(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
 	int rc = 0;
 
@@ -51,7 +52,6 @@ static int hide(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 	if (!xw_map_begin(f->img, ino, in, 0, &it))
 		while (!rc && xw_map_next(&it, &run) > 0)
 			rc = fsck_give(f, FSCK_O_SYSTEM, run.pblk, run.len);
-	xw_map_end(&it);
 	if (rc)
 		return rc;
 	xw_diag_clear(&f->diag);
@@ -65,7 +65,7 @@ static int set_number(struct fsck *f, int type, xw_ino ino)
 	return fsck_super_write(f);
 }
 
-/* The number has no meaning without the feature. An inode left over from it is deleted. */
+/* Clear a number that has no meaning without the feature. A quota file left over is deleted. */
 static int clear_unused(struct fsck *f, int type)
 {
 	const xw_ino ino = *fsck_quota_inum(&f->img->sb, type);
@@ -85,7 +85,7 @@ static int clear_unused(struct fsck *f, int type)
 	return set_number(f, type, 0);
 }
 
-/* A file without a name that begins as a project quota file; 0: none. */
+/* Find a file without a name that begins like a project quota file; 0: none. */
 static int find_project_quota(struct fsck *f, xw_ino *out, struct xw_inode *in)
 {
 	const uint32_t per_group = f->img->sb.inodes_per_group;
@@ -131,7 +131,7 @@ static int settle_project_quota(struct fsck *f)
 			rc = set_number(f, XW_QUOTA_PROJECT, lost);
 		return rc ? rc : hide(f, lost, &in);
 	}
-	/* a damaged quota file, since nothing else refers to it */
+	/* Nothing else refers to the inode, so it is a damaged quota file. */
 	if (ino != sb->journal_inum && is_unnamed(facts)) {
 		rc = fsck_inode_read(f, ino, &in, NULL);
 		return rc ? rc : hide(f, ino, &in);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The journal: replayed before anything is checked; then its inode, its superblock, and the fields
- * of the filesystem's superblock about both.
+ * Checks the journal after its replay: its inode, its superblock, and the fields of the
+ * filesystem's superblock about both.
  *
- * A journal whose inode is beyond repair is dropped, and recreated at the end of the round, when
- * free blocks are known.
+ * If the inode cannot be repaired, the journal is dropped, and recreated at the end of the round,
+ * when free blocks are known.
  */
 #include "config.h"
 
@@ -24,9 +24,9 @@
 /* Write j->in to the record on the overlay. */
 static int store(struct fsck *f, const struct fsck_journal *j)
 {
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode was;
-	int rc = raw ? fsck_inode_read(f, j->ino, &was, raw) : xw_fail_nomem(&f->diag, "journal");
+	const int rc = fsck_inode_load(f, j->ino, &was, &raw);
 
 	return rc ? rc : fsck_inode_write(f, j->ino, &j->in, raw);
 }
@@ -34,9 +34,9 @@ static int store(struct fsck *f, const struct fsck_journal *j)
 /* ---- journal superblock ---- */
 
 /*
- * Is block 0 of the map the first block of the log, although the journal superblock in it is
- * invalid? With a damaged map it may be file data, so it must have remains of a journal superblock,
- * or the backup of the map must agree.
+ * Is block 0 of the map the first block of the log, although the journal superblock there is
+ * invalid? With a damaged map it may be file data, so either the backup of the map must agree, or
+ * magic and block size of a journal superblock must be left.
  */
 static bool is_block_0(struct fsck *f, const struct fsck_journal *j)
 {
@@ -52,6 +52,12 @@ static bool is_block_0(struct fsck *f, const struct fsck_journal *j)
 	return getbe32(*(const be32 *)raw) == XW_JBD2_MAGIC && jsb.blocksize == f->img->block_size;
 }
 
+static int clear_recover(struct fsck *f)
+{
+	f->img->sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
+	return fsck_super_write(f);
+}
+
 static int write_super(struct fsck *f, const struct fsck_journal *j, const struct xw_jsb *jsb)
 {
 	auto_free uint8_t *block = malloc(f->img->block_size);
@@ -63,52 +69,39 @@ static int write_super(struct fsck *f, const struct fsck_journal *j, const struc
 	return fsck_write(f, FSCK_O_SYSTEM, j->first, block);
 }
 
-/* Write a log without transactions, with a sequence number that no stale block in it has. */
-static int write_fresh(struct fsck *f, const struct fsck_journal *j)
+/* Empty a log that cannot be used: its transactions are lost. */
+static int reset(struct fsck *f, const struct fsck_journal *j)
 {
+	const bool asked = f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
 	const struct xw_jsb jsb = {
 		.blocktype = XW_JBD2_SUPER_V2,
 		.blocksize = f->img->block_size,
 		.maxlen = (uint32_t)j->blocks,
 		.first = 1,
-		.sequence = (uint32_t)f->opts.now,
+		.sequence = (uint32_t)f->opts.now, /* no stale block of the log has it */
 		.nr_users = 1,
 	};
-
-	return write_super(f, j, &jsb);
-}
-
-static int clear_recover(struct fsck *f)
-{
-	f->img->sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
-	return fsck_super_write(f);
-}
-
-/* Empty a log that cannot be used: its transactions are lost. */
-static int reset(struct fsck *f, const struct fsck_journal *j)
-{
-	const bool asked = f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
 	int rc;
 
 	if (!is_block_0(f, j))
 		return fsck_journal_drop(f, j, true);
-	rc = write_fresh(f, j);
+	rc = write_super(f, j, &jsb);
 	return rc || !asked ? rc : clear_recover(f);
 }
 
-/* Fields of a journal superblock that can be used. */
+/* Check the fields of a valid journal superblock. */
 static int check_log_fields(struct fsck *f, const struct fsck_journal *j, struct xw_log *log)
 {
 	bool fix = false;
 
-	/* Linux refuses checksums of version 1 beside those of version 2 or 3 */
+	/* Linux refuses checksums of version 1 together with those of version 2 or 3. */
 	if (log->fmt.csum && log->jsb.feature_compat & XW_JBD2_COMPAT_CHECKSUM &&
 	    FSCK_FOUND(f, JOURNAL_SUMS)) {
 		log->jsb.feature_compat &= ~XW_JBD2_COMPAT_CHECKSUM;
 		fix = true;
 	}
 	if (log->jsb.nr_users > 1 && FSCK_FOUND(f, JOURNAL_SUPER)) {
-		/* several users are for journals shared by several filesystems */
+		/* Only an external journal can have several users. */
 		log->jsb.nr_users = 1;
 		fix = true;
 	}
@@ -132,7 +125,7 @@ static int check_log(struct fsck *f, const struct fsck_journal *j)
 	if (rc)
 		return FSCK_FOUND(f, JOURNAL_SUPER) ? reset(f, j) : 0;
 	start = log->jsb.start;
-	/* no journal is created with so little room beside the fast commit area */
+	/* No journal is created with so few blocks before the fast commit area. */
 	small = !start && log->fc_blocks && log->last < XW_JBD2_MIN_BLOCKS;
 	if (!small)
 		rc = check_log_fields(f, j, log);
@@ -146,12 +139,13 @@ static int check_log(struct fsck *f, const struct fsck_journal *j)
 	rc = fsck_log_replay(f, XW_REPLAY_UNASKED);
 	if (rc <= 0)
 		return rc;
-	/* it cannot be replayed, not even partially */
+	/* The log cannot be replayed, not even partially. */
 	return FSCK_FOUND(f, JOURNAL_SUPER) ? reset(f, j) : 0;
 }
 
 /* ---- fields of the superblock ---- */
 
+/* Check the backup of the journal's map and size in the superblock. */
 static int check_saved(struct fsck *f, const struct fsck_journal *j)
 {
 	struct xw_super *sb = &f->img->sb;
@@ -171,7 +165,7 @@ static int check_saved(struct fsck *f, const struct fsck_journal *j)
 	return fsck_super_write(f);
 }
 
-/* The superblock says that there is no journal. */
+/* Check a filesystem without a journal according to its superblock. */
 static int check_absent(struct fsck *f)
 {
 	struct xw_super *sb = &f->img->sb;
@@ -196,7 +190,7 @@ static int check_absent(struct fsck *f)
 	return 0;
 }
 
-/* The journal that the superblock names, or inode 8, which is the default. */
+/* Load the journal inode that the superblock names, or inode 8, which is the default. */
 static int load_named(struct fsck *f, struct fsck_journal *j)
 {
 	const struct xw_super *sb = &f->img->sb;
@@ -204,7 +198,7 @@ static int load_named(struct fsck *f, struct fsck_journal *j)
 		f, fsck_journal_may_be(sb, sb->journal_inum) ? sb->journal_inum : XW_INO_JOURNAL,
 		j);
 
-	/* a file that is not a journal must not become one */
+	/* A file of a user must not be turned into a journal. */
 	if (!rc && j->ino != XW_INO_JOURNAL &&
 	    (!fsck_journal_is_whole(f, j) || !fsck_journal_has_log(f, j)))
 		rc = fsck_journal_load(f, XW_INO_JOURNAL, j);
@@ -212,8 +206,8 @@ static int load_named(struct fsck *f, struct fsck_journal *j)
 }
 
 /*
- * The superblock names a journal inode and a journal device, and Linux refuses that. The inode
- * decides: does it hold a journal?
+ * Linux refuses a superblock with both a journal inode and a journal device. internal: the inode
+ * holds a journal, so it is kept; otherwise the device is.
  */
 static int check_both(struct fsck *f, const struct fsck_journal *j, bool internal)
 {
@@ -232,8 +226,8 @@ static int check_both(struct fsck *f, const struct fsck_journal *j, bool interna
 	return fsck_super_write(f);
 }
 
-/* The superblock names a journal device, but inode 8 is a journal. */
-static int take_inside(struct fsck *f)
+/* The superblock names a journal device: use inode 8 instead if it holds a journal. */
+static int prefer_internal(struct fsck *f)
 {
 	struct xw_super *sb = &f->img->sb;
 
@@ -256,7 +250,7 @@ int fsck_check_journal(struct fsck *f)
 
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL))
 		return check_absent(f);
-	rc = fsck_journal_is_external(sb) ? take_inside(f) : 0;
+	rc = fsck_journal_is_external(sb) ? prefer_internal(f) : 0;
 	if (rc || fsck_journal_is_external(sb))
 		return rc; /* its contents were handled by fsck_replay() */
 	was = sb->journal_inum;
@@ -307,7 +301,7 @@ int fsck_recreate(struct fsck *f)
 	rc = fsck_update(f, &u);
 	if (rc)
 		return rc;
-	/* created before the question, so that nothing is asked if there is no space */
+	/* Create it before asking, so that nothing is asked if there is no space. */
 	rc = xw_tune_make_journal(u);
 	if (!rc && FSCK_FOUND(f, JOURNAL_MADE))
 		return fsck_update_keep(f);

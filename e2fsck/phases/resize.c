@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Inodes of the filesystem itself that are not files: the resize inode (7), which owns the blocks
- * reserved for descriptors, and the inode of bad blocks (1). Blocks of the former are written when
- * it is known that nobody else has them.
+ * Checks the resize inode (7), which owns the blocks reserved for descriptors, and the bad-block
+ * inode (1). Blocks of the resize inode are written when it is known that they have no other owner.
  */
 #include "config.h"
 
@@ -10,42 +9,29 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "base/endian.h"
 #include "disk/indirect.h"
 #include "phases/super.h"
 #include "read/bitmaps.h"
 #include "walk/map.h"
 
-static bool is_zero(const uint8_t *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (p[i])
-			return false;
-	return true;
-}
-
 /* ---- the resize inode ---- */
 
 struct resize {
 	struct fsck *f;
-	uint32_t bs, per_block;
-	xw_blk super;
+	uint32_t bs, per_block; /* bytes and pointers per block */
+	xw_blk super; /* block of the primary superblock */
 	uint64_t descs; /* number of descriptor blocks */
-	uint32_t reserved;
-	uint64_t backups;
-	xw_blk dind;
+	uint32_t reserved; /* number of reserved descriptor blocks */
+	uint64_t backups; /* number of groups with a backup superblock */
+	xw_blk dind; /* the double-indirect block */
 };
 
-static uint64_t count_backups(const struct xw_image *img)
-{
-	uint64_t n = 0;
-
-	for (uint64_t g = 1; g < img->groups; g++)
-		n += xw_image_has_super(img, g);
-	return n;
-}
-
-/* index 0: the double-indirect block; 1 ..: reserved block index - 1 of the primary. */
+/*
+ * Compute the contents of a block of the map. index 0: the double-indirect block; n > 0: the n-th
+ * reserved descriptor block of group 0. Returns its block number.
+ */
 static xw_blk expected(const struct resize *r, uint32_t index, uint8_t *buf)
 {
 	const struct xw_image *img = r->f->img;
@@ -66,7 +52,7 @@ static xw_blk expected(const struct resize *r, uint32_t index, uint8_t *buf)
 	return r->super + 1 + i;
 }
 
-/* Compare or write. *same: all blocks are correct. */
+/* Write all blocks of the map, or compare them; *same: all are correct. */
 static int each_block(const struct resize *r, bool write, bool *same)
 {
 	auto_free uint8_t *want = malloc(r->bs), *have = malloc(r->bs);
@@ -84,7 +70,7 @@ static int each_block(const struct resize *r, bool write, bool *same)
 	return rc;
 }
 
-/* Filesystem blocks that the inode includes. */
+/* Number of filesystem blocks that i_blocks includes. */
 static uint64_t held(const struct resize *r)
 {
 	return (1 + r->reserved * (1 + r->backups)) << xw_image_cluster_bits(r->f->img);
@@ -106,7 +92,7 @@ static void describe(const struct resize *r, struct xw_inode *in)
 	xw_inode_set_blocks(in, &img->sb, held(r));
 }
 
-/* i_size covers the last block that is mapped, as that of a file. */
+/* Check i_size: as in a file, the last mapped block must not be past it. */
 static int check_size(const struct resize *r, struct xw_inode *in, uint8_t *raw)
 {
 	const uint64_t apb = r->per_block;
@@ -122,18 +108,18 @@ static int check_size(const struct resize *r, struct xw_inode *in, uint8_t *raw)
 	return fsck_inode_write(r->f, XW_INO_RESIZE, in, raw);
 }
 
-/* The block count of an otherwise valid inode. */
+/* Check i_blocks of an otherwise valid inode. */
 static int check_held(const struct resize *r, struct xw_inode *in, uint8_t *raw)
 {
 	struct fsck *f = r->f;
 	const uint64_t have = xw_inode_fs_blocks_512(in, &f->img->sb);
 	const uint64_t want = held(r) * (r->bs / 512);
-	struct xw_inode mended = *in;
+	struct xw_inode fixed = *in;
 
-	if (have == want || xw_inode_set_blocks(&mended, &f->img->sb, held(r)) ||
+	if (have == want || xw_inode_set_blocks(&fixed, &f->img->sb, held(r)) ||
 	    !FSCK_FOUND(f, BLOCKS, .ino = XW_INO_RESIZE, .num = have, .num2 = want))
 		return 0;
-	return fsck_inode_write(f, XW_INO_RESIZE, &mended, raw);
+	return fsck_inode_write(f, XW_INO_RESIZE, &fixed, raw);
 }
 
 static bool record_is_good(const struct resize *r, const struct xw_inode *in)
@@ -143,17 +129,11 @@ static bool record_is_good(const struct resize *r, const struct xw_inode *in)
 	memcpy(rest, in->block, sizeof(rest));
 	memset(rest + (size_t)4 * XW_DIND_SLOT, 0, 4);
 	return (in->mode & XW_S_IFMT) == XW_S_IFREG && in->links == 1 &&
-	       !(in->flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) && is_zero(rest, sizeof(rest)) &&
-	       fsck_owns(r->f, FSCK_O_RESIZE, r->dind, 1);
+	       !(in->flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) &&
+	       xw_all_zero(rest, sizeof(rest)) && fsck_owns(r->f, FSCK_O_RESIZE, r->dind, 1);
 }
 
-/* Are the reserved descriptor blocks not claimed by files as well? */
-static bool has_reserved(const struct resize *r)
-{
-	return !r->reserved || fsck_owns(r->f, FSCK_O_GROUP, r->super + 1 + r->descs, r->reserved);
-}
-
-/* There is no block for it: the reserved descriptors stay, without an inode that owns them. */
+/* There is no block for the map: clear the inode, and keep no reserved descriptor blocks. */
 static int give_up(struct fsck *f)
 {
 	int rc = fsck_inode_clear(f, XW_INO_RESIZE);
@@ -164,7 +144,7 @@ static int give_up(struct fsck *f)
 	return rc ? rc : fsck_super_write(f);
 }
 
-/* Find another block if its own is out of range or belongs to another owner. */
+/* Allocate another double-indirect block if it is invalid or has another owner. */
 static int find_dind(struct resize *r)
 {
 	const xw_blk goal = r->super + 1 + r->descs + r->reserved;
@@ -180,17 +160,15 @@ int fsck_check_resize(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
 	struct resize r = {.f = f, .bs = f->img->block_size, .per_block = f->img->block_size / 4};
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	bool same = true;
-	int rc;
+	bool same = false;
+	int rc = fsck_inode_load(f, XW_INO_RESIZE, &in, &raw);
 
-	rc = raw ? fsck_inode_read(f, XW_INO_RESIZE, &in, raw)
-		 : xw_fail_nomem(&f->diag, "resize inode");
 	if (rc)
 		return rc;
 	if (!(sb->feature_compat & XW_COMPAT_RESIZE_INODE)) {
-		if ((!in.mode && is_zero(in.block, sizeof(in.block))) ||
+		if ((!in.mode && xw_all_zero(in.block, sizeof(in.block))) ||
 		    !FSCK_FOUND(f, RESIZE_STRAY))
 			return 0;
 		return fsck_inode_clear(f, XW_INO_RESIZE);
@@ -199,17 +177,20 @@ int fsck_check_resize(struct fsck *f)
 	r.descs = xw_div_up(f->img->groups, r.bs / f->img->desc_size);
 	r.reserved = sb->reserved_gdt_blocks;
 	r.dind = peek32(in.block + (size_t)4 * XW_DIND_SLOT);
+	for (uint64_t g = 1; g < f->img->groups; g++)
+		r.backups += xw_image_has_super(f->img, g);
 	if (record_is_good(&r, &in))
 		rc = each_block(&r, false, &same);
-	else
-		same = false;
-	r.backups = count_backups(f->img);
 	if (!rc && same)
 		rc = check_size(&r, &in, raw);
-	if (!rc && same)
-		return check_held(&r, &in, raw);
-	if (rc || !has_reserved(&r) || !FSCK_FOUND(f, RESIZE_INODE))
+	if (rc)
 		return rc;
+	if (same)
+		return check_held(&r, &in, raw);
+	/* Files may claim the reserved blocks as well: wait until they are cloned. */
+	if ((r.reserved && !fsck_owns(f, FSCK_O_GROUP, r.super + 1 + r.descs, r.reserved)) ||
+	    !FSCK_FOUND(f, RESIZE_INODE))
+		return 0;
 	rc = find_dind(&r);
 	if (rc == XW_ERR_NOSPC)
 		return give_up(f);
@@ -222,7 +203,7 @@ int fsck_check_resize(struct fsck *f)
 
 /* ---- bad blocks ---- */
 
-/* Is any block metadata in the clusters of this part of the list? Their owner must be alone. */
+/* Is any block in the clusters of this part of the list metadata, which cannot share a cluster? */
 static bool is_beside_metadata(const struct fsck *f, const struct xw_sysmap *meta, xw_blk blk,
 			       uint64_t len)
 {
@@ -236,16 +217,16 @@ static bool is_beside_metadata(const struct fsck *f, const struct xw_sysmap *met
 	return xw_sysmap_at(meta, start, len, &is_meta) != len || is_meta;
 }
 
-/* Does the list contain blocks where no bad block can be recorded: outside, or metadata? */
+/* *good: the list has only valid block numbers, and none of metadata, which cannot be moved. */
 static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 {
 	struct xw_sysmap *meta = NULL;
-	struct xw_walk_map w;
+	auto_end(xw_walk_map_free) struct xw_walk_map w = {0};
 	struct xw_walk_map_item item;
 	int rc;
 
 	*good = true;
-	if (is_zero(in->block, sizeof(in->block)))
+	if (xw_all_zero(in->block, sizeof(in->block)))
 		return 0;
 	rc = xw_sysmap_new(f->img, &meta);
 	if (rc)
@@ -258,12 +239,11 @@ static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 		*good = rc == 1 && !is_beside_metadata(f, meta, item.pblk, len);
 		rc = 0;
 	}
-	xw_walk_map_free(&w);
 	xw_sysmap_free(meta);
 	return rc < 0 ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
 }
 
-/* A list of blocks: no type, no names, only pointers. */
+/* The bad-block inode has neither type nor names, only a block map. */
 int fsck_check_bad_inode(struct fsck *f)
 {
 	struct xw_inode in;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Blocks to which only the superblock refers: the MMP block, and those of the resize inode and of
- * the orphan file. They are claimed like those of files; what is wrong with them is repaired when
- * the owner map is settled.
+ * Blocks to which only the superblock refers: the MMP block, and the blocks of the resize inode and
+ * of the orphan file. They are claimed like blocks of files, and repaired when the owner map is
+ * settled.
  */
 #include "config.h"
 
@@ -33,7 +33,7 @@ int fsck_claim_special(struct fsck *f)
 	return rc;
 }
 
-/* ---- multiple mount protection: whether the filesystem is in use was checked on opening ---- */
+/* ---- multiple mount protection; open/ has checked that the filesystem is not in use ---- */
 
 static int write_mmp(struct fsck *f)
 {

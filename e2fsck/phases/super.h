@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files of the first phase, and by those that repair what it has to leave. */
+/* Shared by the files of the phase `super`, and by later phases that finish its repairs. */
 #ifndef XW_FSCK_SUPER_H
 #define XW_FSCK_SUPER_H
 
@@ -7,26 +7,27 @@
 
 /* ---- super.c, groups.c, group_flags.c ---- */
 
-/* Fields that contradict each other or the device. */
+/* Check the fields of the superblock against each other and the device. */
 int fsck_check_fields(struct fsck *f);
+/* Check the group descriptors. */
 int fsck_check_groups(struct fsck *f);
-/* Is the checksum of its descriptor wrong, or can it not be read? */
+/* Is the checksum of the group's descriptor wrong, or can the descriptor not be read? */
 bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group);
 /* Write the primary descriptor; the copies follow when the image is closed. */
 int fsck_group_renew(struct fsck *f, uint64_t group, const struct xw_group_desc *gd);
-/* sums: the filesystem has checksums of descriptors. */
+/* Check flags and counts of a descriptor. sums: the filesystem has checksums of descriptors. */
 int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums);
 
 /* ---- tables.c ---- */
 
-/* Of inode records and the bits of an inode bitmap, for and against a place of a table. */
+/* Evidence for and against a location of an inode table. */
 struct fsck_evidence {
-	const uint8_t *bits; /* of the inode bitmap; NULL: unknown */
-	bool prove; /* count proven records, which reads a block for each directory */
-	unsigned good, bad; /* records in use that can be of this group; those that cannot */
+	const uint8_t *bits; /* the inode bitmap; NULL: unknown */
+	bool prove; /* count `proven`, which reads a block for each directory */
+	unsigned good, bad; /* records in use that may belong to the group; that cannot */
 	unsigned proven; /* good records that prove their inode number */
-	unsigned foreign; /* bad records that do not look like an inode at all */
-	unsigned hits, misses; /* bits that agree with a record in use; bits that contradict */
+	unsigned foreign; /* bad records that do not look like inodes at all */
+	unsigned hits, misses; /* bits that agree with a record in use; that contradict one */
 };
 
 /* Add the evidence of one block, in buf: records from `index` in the group's table on. */
@@ -39,34 +40,35 @@ int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n,
 bool fsck_table_index(const struct fsck *f, uint64_t group, const uint8_t *buf, uint64_t *k);
 bool fsck_table_is_likely(const struct fsck_evidence *e);
 bool fsck_table_is_unlikely(const struct fsck_evidence *e);
-/* Does no record there look like an inode, neither of this group nor of another one? */
+/* Do most records look like inodes of no group? */
 bool fsck_table_is_foreign(const struct fsck_evidence *e);
 int64_t fsck_table_score(const struct fsck_evidence *e);
 /*
- * Does blk hold the bitmap that the descriptor describes: by its checksum, otherwise by padding and
- * count? bits: a block, which is left with the inode bitmap if it is sound.
+ * Does blk hold the bitmap that the descriptor describes, according to its checksum, or else to
+ * padding and number of free bits? bits: buffer of one block, which receives the inode bitmap.
  */
 bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
 				xw_blk blk);
 bool fsck_inode_bitmap_is_sound(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
 				uint8_t *bits);
 
-/* journal.c: the journal's inode and superblock. */
+/* journal.c: check the journal's inode and superblock. */
 int fsck_check_journal(struct fsck *f);
 
 /* ---- orphan_file.c ---- */
 
+/* Process or drop the orphan list; drop an orphan file without its feature. */
 int fsck_check_orphans(struct fsck *f);
 /*
- * Zero the last blocks of truncated orphans behind i_size, where the settled owner map says that
- * they are not shared.
+ * Zero the last blocks of truncated orphans past i_size, unless they are shared according to the
+ * settled owner map.
  */
 int fsck_zero_cut(struct fsck *f);
 /* Check the blocks of the orphan file, if it is one; needs the settled owner map. */
 int fsck_check_orphan_file(struct fsck *f);
 /*
- * When names are known: an inode of which no block tells that it is the orphan file. *is: it is,
- * with blocks that are all damaged, since no name refers to it.
+ * When names are known: decide about an inode without any valid block of an orphan file. *is: it is
+ * the orphan file, with all blocks damaged, since it has no name.
  */
 int fsck_settle_orphan_file(struct fsck *f, bool unnamed, bool *is);
 
@@ -74,20 +76,19 @@ int fsck_settle_orphan_file(struct fsck *f, bool unnamed, bool *is);
 
 /* Check the map of the resize inode; needs the settled owner map. */
 int fsck_check_resize(struct fsck *f);
-/* The inode of bad blocks. */
+/* Check the bad-block inode. */
 int fsck_check_bad_inode(struct fsck *f);
 
 /* ---- hidden.c ---- */
 
 /*
- * An orphan file is of use only beside a journal: tune2fs(8) leaves it behind when it removes the
- * journal. After the journal and the orphans were checked.
+ * Remove the orphan file of a filesystem without a journal, which tune2fs(8) leaves when it removes
+ * the journal. Called after journal and orphans were checked.
  */
 int fsck_check_orphan_journal(struct fsck *f);
 /*
- * When names are known: numbers in the superblock that belong to files of users are cleared, quota
- * files that no feature uses are deleted, and the number of a project quota file that was lost is
- * restored.
+ * When names are known: clear inode numbers in the superblock that belong to files of users, delete
+ * quota files of a missing feature, and restore the lost number of a project quota file.
  */
 int fsck_settle_hidden(struct fsck *f);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Evidence that a block is an inode table or a bitmap of a group: records against the bits of the
- * inode bitmap, records and bitmaps against their checksums, which depend on the inode number.
+ * Collects evidence that a block belongs to the inode table or is a bitmap of a group. Records are
+ * compared with the inode bitmap and with their checksums, which depend on the inode number;
+ * bitmaps are compared with their checksums.
  */
 #include "config.h"
 
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "base/endian.h"
 #include "disk/extent.h"
 #include "facts/dirs.h"
@@ -51,12 +53,7 @@ static bool is_plausible(const struct xw_image *img, const struct xw_inode *in)
 	return known && in->links <= LINKS_MAX && map_is_plausible(img, in);
 }
 
-static bool is_zero(const uint8_t *raw, size_t len)
-{
-	return !raw[0] && !memcmp(raw, raw + 1, len - 1);
-}
-
-/* Does the record have the journal's map, of which the superblock has a copy? */
+/* Does the record have the journal's map, according to the backup in the superblock? */
 static bool is_saved_journal(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
 {
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) || ino != sb->journal_inum ||
@@ -68,7 +65,7 @@ static bool is_saved_journal(const struct xw_super *sb, xw_ino ino, const struct
 	return true;
 }
 
-/* Does a good record prove by more than its position that it is inode `ino`? */
+/* Does a good record prove that it is inode `ino`? */
 static bool is_proven(const struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
 	if (xw_super_has_csum(&f->img->sb))
@@ -87,7 +84,7 @@ static void look_at_record(const struct fsck *f, xw_ino ino, const uint8_t *raw,
 	struct xw_inode in = {0};
 	bool bad = false;
 
-	if (!is_zero(raw, img->inode_size)) {
+	if (!xw_all_zero(raw, img->inode_size)) {
 		const bool decoded = !xw_inode_decode(raw, &img->sb, &in);
 		const bool plausible = decoded && is_plausible(img, &in);
 
@@ -177,27 +174,20 @@ int64_t fsck_table_score(const struct fsck_evidence *e)
 
 /* ---- bitmaps ---- */
 
-static bool is_padded(const uint8_t *bits, uint64_t from, uint64_t end)
-{
-	for (; from < end; from++)
-		if (!(bits[from / 8] >> from % 8 & 1))
-			return false;
-	return true;
-}
-
-static uint64_t count_zeros(const uint8_t *bits, uint64_t n)
+static uint64_t count_zeros(const uint8_t *bits, uint64_t from, uint64_t end)
 {
 	uint64_t zeros = 0;
 
-	for (uint64_t i = 0; i < n; i++)
+	for (uint64_t i = from; i < end; i++)
 		zeros += !(bits[i / 8] >> i % 8 & 1);
 	return zeros;
 }
 
-/* Without a checksum: the padding, and as many free ones as the descriptor says. */
+/* Without a checksum: are there `free` zeros in the first n bits, and is the padding all ones? */
 static bool bits_agree(const struct xw_image *img, const uint8_t *bits, uint64_t n, uint64_t free)
 {
-	return is_padded(bits, n, 8 * (uint64_t)img->block_size) && count_zeros(bits, n) == free;
+	return !count_zeros(bits, n, 8 * (uint64_t)img->block_size) &&
+	       count_zeros(bits, 0, n) == free;
 }
 
 bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
