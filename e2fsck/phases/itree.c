@@ -2,11 +2,11 @@
 /*
  * Checks itrees against the rules of itree(5), with the checker of lib/dir.
  *
- * While blocks are claimed each tree is walked: repairs that affect a single node are made in
- * place, and a tree that needs more is dropped at once: flag, slot and blocks. When the entries of
- * the directory have been seen, trees with other entries are dropped as well, and so are those of
- * directories changed by a repair (rule 16). Dropped trees are rebuilt from the checked directory
- * when everything else has been repaired.
+ * While blocks are claimed each tree is walked. Repairs that affect a single node are made in
+ * place; a tree that needs more is dropped at once, with flag, slot and blocks. When the entries of
+ * the directories have been read, trees with other entries are dropped as well, and so are the
+ * trees of directories that a repair has changed (rule 16). Dropped trees are rebuilt from the
+ * checked directory at the end of the round.
  */
 #include "config.h"
 
@@ -25,8 +25,8 @@ struct check {
 	struct fsck_dir *d;
 	struct xw_inode in;
 	XW_VEC(xw_blk) nodes; /* claimed for this tree */
-	bool rebuild, clear, rehash, blocks; /* requested repairs */
-	uint64_t held; /* with `blocks`: the correct i_blocks */
+	bool rebuild, clear, rehash, blocks; /* accepted repairs */
+	uint64_t held; /* with `blocks`: the correct number of blocks */
 	uint8_t raw[]; /* inode_size bytes */
 };
 
@@ -145,6 +145,7 @@ static int detach(struct check *c, uint64_t mapped)
 	return fsck_inode_write(f, c->d->ino, &c->in, c->raw);
 }
 
+/* Drop the tree and free its blocks. again: rebuild it later. */
 static int drop(struct check *c, uint64_t mapped, bool again)
 {
 	const int rc = detach(c, mapped);
@@ -156,16 +157,6 @@ static int drop(struct check *c, uint64_t mapped, bool again)
 	c->nodes.n = 0;
 	c->d->rebuild |= c->rehash;
 	return again ? fsck_want_itree(c->f, c->d->ino) : 0;
-}
-
-/*
- * Because of the option: this round still counts the blocks of the tree as used. Bitmaps and quota
- * differ in the next round as a consequence, which is no error.
- */
-static int drop_wanted(struct check *c, uint64_t mapped)
-{
-	c->f->freed_in = c->f->round + 1;
-	return detach(c, mapped);
 }
 
 static int keep_tree(struct check *c, const struct xw_itree_result *res)
@@ -209,21 +200,31 @@ static int check_tree(struct check *c)
 	rc = xw_itree_check(&env, &dir, &res);
 	if (rc)
 		return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "itree") : rc;
-	/* a damaged index is rebuilt with its directory, and the tree behind it */
 	if (c->rebuild || c->rehash || c->clear)
 		return drop(c, dir.mapped, !c->clear || (env.feature && c->in.flags & XW_FL_INDEX));
-	if (f->opts.itree == FSCK_ITREE_DROP && f->opts.mode != FSCK_NO)
-		return drop_wanted(c, dir.mapped);
-	return keep_tree(c, &res);
+	if (f->opts.itree != FSCK_ITREE_DROP || f->opts.mode == FSCK_NO)
+		return keep_tree(c, &res);
+	/* This round counts the blocks as used. That they are free in the next one is no error. */
+	f->freed_in = f->round + 1;
+	return detach(c, dir.mapped);
 }
 
-static int clear_feature(struct fsck *f)
+static struct check *check_new(struct fsck *f, struct fsck_dir *d)
 {
-	if (f->opts.itree != FSCK_ITREE_DROP || f->opts.mode == FSCK_NO ||
-	    !(f->img->sb.feature_ro_compat & XW_RO_ITREE))
-		return 0;
-	f->img->sb.feature_ro_compat &= ~XW_RO_ITREE;
-	return fsck_super_write(f);
+	struct check *c = calloc(1, sizeof(*c) + f->img->inode_size);
+
+	if (c) {
+		c->f = f;
+		c->d = d;
+	}
+	return c;
+}
+
+static void check_free(struct check **c)
+{
+	if (*c)
+		xw_vec_free(&(*c)->nodes);
+	free(*c);
 }
 
 int fsck_claim_itrees(struct fsck *f)
@@ -231,42 +232,35 @@ int fsck_claim_itrees(struct fsck *f)
 	int rc = 0;
 
 	for (size_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
-		struct check *c;
+		auto_end(check_free) struct check *c = NULL;
 
 		if (!f->dirs.v[i].itree)
 			continue;
-		c = calloc(1, sizeof(*c) + f->img->inode_size);
-		if (!c)
-			return xw_fail_nomem(&f->diag, "itree");
-		c->f = f;
-		c->d = &f->dirs.v[i];
-		rc = check_tree(c);
-		xw_vec_free(&c->nodes);
-		free(c);
+		c = check_new(f, &f->dirs.v[i]);
+		rc = c ? check_tree(c) : xw_fail_nomem(&f->diag, "itree");
 	}
-	return rc || f->stop ? rc : clear_feature(f);
+	if (rc || f->stop || f->opts.itree != FSCK_ITREE_DROP || f->opts.mode == FSCK_NO ||
+	    !(f->img->sb.feature_ro_compat & XW_RO_ITREE))
+		return rc;
+	f->img->sb.feature_ro_compat &= ~XW_RO_ITREE;
+	return fsck_super_write(f);
 }
 
 /* ---- comparison with the directory ---- */
 
 static int drop_stale(struct fsck *f, struct fsck_dir *d)
 {
-	struct check *c = calloc(1, sizeof(*c) + f->img->inode_size);
+	auto_end(check_free) struct check *c = check_new(f, d);
 	auto_free uint8_t *block0 = NULL;
 	struct xw_itree_dir dir;
 	int rc;
 
 	if (!c)
 		return xw_fail_nomem(&f->diag, "itree");
-	c->f = f;
-	c->d = d;
 	rc = fsck_inode_read(f, d->ino, &c->in, c->raw);
 	if (!rc)
 		rc = xw_itree_dir_read(f->img, d->ino, &c->in, c->raw, &dir, &block0);
-	if (!rc)
-		rc = drop(c, dir.mapped, true);
-	free(c);
-	return rc;
+	return rc ? rc : drop(c, dir.mapped, true);
 }
 
 int fsck_itree_compare(struct fsck *f)
@@ -291,12 +285,6 @@ int fsck_itree_compare(struct fsck *f)
 
 /* ---- building ---- */
 
-static bool may_fail(int rc)
-{
-	return rc == XW_ERR_LIMIT || rc == XW_ERR_NOSPC || rc == XW_ERR_UNSUPPORTED ||
-	       rc == XW_ERR_CORRUPT;
-}
-
 static int build_all(struct fsck *f)
 {
 	struct xw_update *u;
@@ -319,8 +307,7 @@ int fsck_itree_build(struct fsck *f)
 		struct fsck_dir *d = &f->dirs.v[i];
 		struct xw_update *u;
 
-		/* The phase `tree` has changed a directory with an itree. */
-		if (d->itree && d->itree_stale)
+		if (d->itree && d->itree_stale) /* changed by the phase `tree` */
 			rc = drop_stale(f, d);
 		if (rc || f->opts.itree == FSCK_ITREE_DROP || !fsck_take_itree(f, d->ino))
 			continue;
@@ -332,7 +319,8 @@ int fsck_itree_build(struct fsck *f)
 		if (!rc)
 			continue;
 		fsck_update_drop(f);
-		if (!may_fail(rc))
+		if (rc != XW_ERR_LIMIT && rc != XW_ERR_NOSPC && rc != XW_ERR_UNSUPPORTED &&
+		    rc != XW_ERR_CORRUPT)
 			return rc;
 		xw_diag_clear(&f->diag);
 		xw_log(&f->diag, XW_LOG_WARN,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Link counts, and inodes in use without a directory entry.
+ * Checks link counts, and inodes in use without a directory entry.
  *
- * A directory has two links and one for each subdirectory; with dir_nlink 1 stands for more than
- * can be counted. Other inodes have as many links as names.
+ * A directory has two links and one for each subdirectory; with dir_nlink a count of 1 means more
+ * than 65,000. Other inodes have as many links as names.
  */
 #include "config.h"
 
@@ -14,12 +14,7 @@
 #include "disk/xattrblk.h"
 #include "phases/dirs.h"
 
-static xw_ino number(const struct fsck *f, uint64_t group, uint32_t i)
-{
-	return (xw_ino)(group * f->img->sb.inodes_per_group + i + 1);
-}
-
-/* Inodes that have, or should have, names. */
+/* Does the inode have, or should it have, names? */
 static bool is_counted(const struct fsck *f, xw_ino ino, const struct fsck_inode *in)
 {
 	if (!(in->flags & FSCK_I_USED) || in->flags & (FSCK_I_EA | FSCK_I_SYSTEM | FSCK_I_ORPHAN))
@@ -29,7 +24,7 @@ static bool is_counted(const struct fsck *f, xw_ino ino, const struct fsck_inode
 
 /* ---- unattached inodes ---- */
 
-/* A file without contents and attributes. */
+/* Is it a file without contents and attributes? */
 static bool is_empty(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw)
 {
 	const unsigned off = xw_inode_xattr_off(in, &f->img->sb);
@@ -40,13 +35,17 @@ static bool is_empty(const struct fsck *f, const struct xw_inode *in, const uint
 	       peek32(raw + off) != XW_XATTR_MAGIC || !peek32(raw + off + XW_XATTR_IHDR);
 }
 
-/* Delete empty files; others wait until all of them are known. */
-static int check_unattached(struct fsck *f, xw_ino ino, struct fsck_lost *lost)
+/* Delete an unattached empty file; list other unattached inodes. */
+static int check_unattached(struct fsck *f, xw_ino ino, struct fsck_inode *facts,
+			    struct fsck_lost *lost)
 {
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	int rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "inode");
+	int rc;
 
+	if (facts->names || facts->ftype == XW_FT_DIR || ino == XW_INO_ROOT)
+		return 0;
+	rc = fsck_inode_load(f, ino, &in, &raw);
 	if (rc)
 		return rc;
 	if (is_empty(f, &in, raw))
@@ -91,9 +90,9 @@ static bool links_wanted(const struct fsck *f, xw_ino ino, const struct fsck_ino
 
 static int set_count(struct fsck *f, xw_ino ino, struct fsck_inode *in, uint32_t want)
 {
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode rec;
-	int rc = raw ? fsck_inode_read(f, ino, &rec, raw) : xw_fail_nomem(&f->diag, "inode");
+	const int rc = fsck_inode_load(f, ino, &rec, &raw);
 
 	if (rc)
 		return rc;
@@ -113,15 +112,16 @@ static int check_dir_nlink(struct fsck *f, const struct fsck_dir *d)
 	return fsck_super_write(f);
 }
 
-static int check_count(struct fsck *f, xw_ino ino, struct fsck_inode *in)
+static int check_count(struct fsck *f, xw_ino ino, struct fsck_inode *in, struct fsck_lost *lost)
 {
 	const struct fsck_dir *d = in->ftype == XW_FT_DIR ? fsck_dir(f, ino) : NULL;
 	const int rc = d ? check_dir_nlink(f, d) : 0;
 	uint32_t want;
 
+	(void)lost;
 	if (rc || !links_wanted(f, ino, in, &want) || want == in->links)
 		return rc;
-	/* Linux sets 1 when there are too many and keeps it when there are fewer again. */
+	/* Linux sets 1 for too many subdirectories, and keeps it when some are removed. */
 	if (d && d->indexed && in->links == 1 && f->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
 		return 0;
 	if (!(d && d->links_follow) &&
@@ -139,25 +139,12 @@ static int each(struct fsck *f, each_fn *fn, struct fsck_lost *lost)
 	for (uint64_t g = 0; f->groups && g < f->img->groups && !rc && !f->stop; g++)
 		for (uint32_t i = 0;
 		     f->groups[g] && i < f->img->sb.inodes_per_group && !rc && !f->stop; i++) {
-			const xw_ino ino = number(f, g, i);
+			const xw_ino ino = (xw_ino)(g * f->img->sb.inodes_per_group + i + 1);
 
 			if (is_counted(f, ino, &f->groups[g][i]))
 				rc = fn(f, ino, &f->groups[g][i], lost);
 		}
 	return rc;
-}
-
-static int unattached(struct fsck *f, xw_ino ino, struct fsck_inode *in, struct fsck_lost *lost)
-{
-	if (in->names || in->ftype == XW_FT_DIR || ino == XW_INO_ROOT)
-		return 0;
-	return check_unattached(f, ino, lost);
-}
-
-static int count(struct fsck *f, xw_ino ino, struct fsck_inode *in, struct fsck_lost *lost)
-{
-	(void)lost;
-	return check_count(f, ino, in);
 }
 
 int fsck_check_links(struct fsck *f)
@@ -167,11 +154,11 @@ int fsck_check_links(struct fsck *f)
 
 	if (!f->names_known)
 		return 0;
-	rc = each(f, unattached, &lost);
+	rc = each(f, check_unattached, &lost);
 	if (!rc && !f->stop)
 		rc = reconnect(f, &lost);
 	if (!rc)
-		rc = each(f, count, NULL);
+		rc = each(f, check_count, NULL);
 	if (!rc && !f->stop)
 		rc = fsck_itree_build(f);
 	xw_vec_free(&lost.inos);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The orphan list and the orphan file: a list that cannot be put away (open/orphans.c) is dropped;
- * the blocks of the file are repaired when the owner map is settled.
+ * Checks the orphan list and the orphan file. A list that cannot be processed (open/orphans.c) is
+ * dropped; the blocks of the file are repaired when the owner map is settled.
  */
 #include "config.h"
 
@@ -15,15 +15,12 @@
 #include "phases/super.h"
 #include "read/map.h"
 
-static int drop_list(struct fsck *f)
-{
-	if (!FSCK_FOUND(f, ORPHAN_LIST, .ino = f->img->sb.last_orphan))
-		return 0;
-	f->img->sb.last_orphan = 0;
-	return fsck_super_write(f);
-}
-
 /* ---- the orphan file ---- */
+
+static void orphan_file_end(struct fsck_orphan_file *o)
+{
+	xw_vec_free(&o->runs);
+}
 
 static int check_block(struct fsck *f, xw_lblk lblk, xw_blk blk, uint32_t seed)
 {
@@ -55,8 +52,8 @@ static int check_blocks(struct fsck *f, const struct fsck_orphan_file *o)
 }
 
 /*
- * The feature is lost, or dropped. The file has no name, and nobody would know what it was; but
- * another inode, to which a wrong number refers, is left to its names.
+ * Drop the feature and the number of the orphan file. The file itself has no name and is cleared;
+ * if the number refers to another inode, that inode is kept.
  */
 static int drop_file(struct fsck *f, const struct fsck_orphan_file *o)
 {
@@ -78,43 +75,33 @@ static int drop_file(struct fsck *f, const struct fsck_orphan_file *o)
 int fsck_check_orphan_file(struct fsck *f)
 {
 	const struct xw_super *sb = &f->img->sb;
-	struct fsck_orphan_file o;
+	auto_end(orphan_file_end) struct fsck_orphan_file o = {0};
 	int rc;
 
 	if (!(sb->feature_compat & XW_COMPAT_ORPHAN_FILE))
 		return 0;
 	rc = fsck_orphan_file_read(f, sb->orphan_file_inum, NULL, &o);
-	if (!rc && fsck_orphan_file_is(&o))
-		rc = o.valid ? check_blocks(f, &o) : drop_file(f, &o);
-	xw_vec_free(&o.runs);
-	return rc;
+	if (rc || !fsck_orphan_file_is(&o))
+		return rc;
+	return o.valid ? check_blocks(f, &o) : drop_file(f, &o);
 }
 
 int fsck_settle_orphan_file(struct fsck *f, bool unnamed, bool *is)
 {
-	struct fsck_orphan_file o;
+	auto_end(orphan_file_end) struct fsck_orphan_file o;
 	int rc = fsck_orphan_file_read(f, f->img->sb.orphan_file_inum, NULL, &o);
 
 	*is = !rc && unnamed && o.valid;
-	if (!rc && !fsck_orphan_file_is(&o))
-		rc = *is ? check_blocks(f, &o) : drop_file(f, &o);
-	xw_vec_free(&o.runs);
-	return rc;
+	if (rc || fsck_orphan_file_is(&o))
+		return rc;
+	return *is ? check_blocks(f, &o) : drop_file(f, &o);
 }
 
-static int clear_present(struct fsck *f)
-{
-	if (!FSCK_FOUND(f, ORPHAN_PRESENT))
-		return 0;
-	f->img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
-	return fsck_super_write(f);
-}
-
-/* The orphan file alone is said to have orphans, and it is sound and has none. */
+/* *none: the orphan list is empty, and the orphan file is valid and empty. */
 static int has_none(struct fsck *f, bool *none)
 {
 	const struct xw_super *sb = &f->img->sb;
-	struct fsck_orphan_file o;
+	auto_end(orphan_file_end) struct fsck_orphan_file o = {0};
 	int rc;
 
 	*none = false;
@@ -122,48 +109,56 @@ static int has_none(struct fsck *f, bool *none)
 		return 0;
 	rc = fsck_orphan_file_read(f, sb->orphan_file_inum, NULL, &o);
 	*none = !rc && fsck_orphan_file_is_sound(&o) && o.in_use == UINT64_MAX;
-	xw_vec_free(&o.runs);
 	return rc;
 }
 
-/* A number without the feature. */
+/* Drop the number of an orphan file without the feature. */
 static int drop_stray(struct fsck *f)
 {
-	struct fsck_orphan_file o;
-	int rc = fsck_orphan_file_read(f, f->img->sb.orphan_file_inum, NULL, &o);
+	auto_end(orphan_file_end) struct fsck_orphan_file o;
+	const int rc = fsck_orphan_file_read(f, f->img->sb.orphan_file_inum, NULL, &o);
 
-	if (!rc)
-		rc = drop_file(f, &o);
-	xw_vec_free(&o.runs);
-	return rc;
+	return rc ? rc : drop_file(f, &o);
+}
+
+/* Process the orphans. A list that is damaged is dropped. */
+static int check_list(struct fsck *f)
+{
+	bool none = false;
+	int rc = has_none(f, &none);
+
+	if (rc || none)
+		return rc;
+	rc = fsck_orphans_put_away(f);
+	if (rc == XW_ERR_NOMEM)
+		return xw_fail_nomem(&f->diag, "orphans");
+	if (!rc || !f->img->sb.last_orphan ||
+	    !FSCK_FOUND(f, ORPHAN_LIST, .ino = f->img->sb.last_orphan))
+		return 0;
+	f->img->sb.last_orphan = 0;
+	return fsck_super_write(f);
 }
 
 int fsck_check_orphans(struct fsck *f)
 {
-	bool none = false;
 	int rc = 0;
 
 	if (f->round)
 		return 0;
 	if (fsck_orphans_listed(&f->img->sb))
-		rc = has_none(f, &none);
-	if (rc)
-		return rc;
-	if (fsck_orphans_listed(&f->img->sb) && !none) {
-		rc = fsck_orphans_put_away(f);
-		if (rc == XW_ERR_NOMEM)
-			return xw_fail_nomem(&f->diag, "orphans");
-		rc = rc && f->img->sb.last_orphan ? drop_list(f) : 0;
+		rc = check_list(f);
+	if (!rc && f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT &&
+	    FSCK_FOUND(f, ORPHAN_PRESENT)) {
+		f->img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+		rc = fsck_super_write(f);
 	}
-	if (!rc && f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT)
-		rc = clear_present(f);
 	if (!rc && !(f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE) &&
 	    f->img->sb.orphan_file_inum)
 		rc = drop_stray(f);
 	return rc;
 }
 
-/* *done: zeroed, or there is nothing behind the end of the file. */
+/* Zero the rest of the last block. *done: zeroed, or there is nothing past the end of the file. */
 static int zero_rest(struct fsck *f, xw_ino ino, bool *done)
 {
 	const uint32_t bs = f->img->block_size;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * New blocks for lost bitmaps and inode tables, and for bitmaps whose descriptor names a block of
- * an inode. This runs when all claims of the round are known, so that no data is overwritten. A new
- * table is empty; bitmaps are written when free space is settled.
+ * Allocates new blocks for lost bitmaps and inode tables, and for bitmaps whose descriptor points
+ * to a block of an inode. This runs when all claims of the round are known, so that no data is
+ * overwritten. A new table is empty; bitmaps are written at the end of the check.
  */
 #include "config.h"
 
@@ -31,12 +31,12 @@ static xw_blk find_free(const struct fsck *f, xw_blk from, xw_blk to, uint64_t n
 	return 0;
 }
 
-/* Where the search of the whole filesystem continues: there is no room before. */
+/* Where a search of the whole filesystem continues: there is no free run before this block. */
 struct hint {
 	xw_blk bitmap, table;
 };
 
-/* A place in the group, or with flex_bg anywhere. 0: there is none. */
+/* Find n free blocks in the group, or with flex_bg anywhere. 0: none. */
 static xw_blk find_place(const struct fsck *f, uint64_t group, uint64_t n, xw_blk *hint)
 {
 	const struct xw_super *sb = &f->img->sb;
@@ -85,8 +85,8 @@ static int relocate_group(struct fsck *f, uint64_t group, struct hint *hint)
 }
 
 /*
- * An inode has the block of a bitmap. What it holds tells whose it is: a bitmap is made anew
- * somewhere else, before something is written there or the inode gets a copy of a bitmap.
+ * Move a bitmap of the group if an inode claims its block and the contents are no valid bitmap:
+ * otherwise the bitmap would overwrite data, or the inode would get a copy of a bitmap.
  */
 static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 {
@@ -114,7 +114,7 @@ static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 	}
 	if (rc || !moved)
 		return rc;
-	f->again = true; /* what else was contested is found with the new places */
+	f->again = true; /* the owner map changes with the new locations */
 	return fsck_group_renew(f, group, &gd);
 }
 
@@ -123,7 +123,7 @@ int fsck_relocate(struct fsck *f)
 	struct hint hint = {0};
 	int rc = 0;
 
-	/* once: a later round may not undo what this has decided, or it would go on forever */
+	/* Only in the first round: later rounds could undo this decision again and again. */
 	for (uint64_t g = 0;
 	     !f->round && f->owners.contested && g < f->img->groups && !rc && !f->stop; g++)
 		rc = yield_bitmaps(f, g, &hint);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The directory tree: each directory must be reachable from the root through the entry that names
- * it, and its ".." must refer to the directory with that entry.
+ * Checks the directory tree: each directory must be reachable from the root through its parents,
+ * and its ".." must refer to the directory with its name.
  *
- * Parents are followed upwards from each directory until one is found that is known to be attached.
- * A chain that ends before the root has an unconnected directory at its top; a chain that returns
- * to itself is a loop, which is cut by deleting the entry that closes it. Both get a name in
- * lost+found.
+ * From each directory, parents are followed upwards to one that is known to be attached. If the
+ * chain ends before the root, the directory at its top is unconnected. If the chain returns to
+ * itself, it is a loop, which is cut by deleting the directory entry that closes it. Unconnected
+ * directories are reconnected to lost+found.
  */
 #include "config.h"
 
@@ -36,8 +36,8 @@ static int cut(struct fsck *f, struct fsck_dir *d)
 }
 
 /*
- * Walk upwards from directory i; marks[] records the walk in which a directory was passed (number +
- * 1).
+ * Walk upwards from directory i. marks[] has for each directory the last walk that passed it: the
+ * index where the walk began, plus 1.
  */
 static int attach(struct fsck *f, uint32_t i, uint32_t *marks, struct fsck_lost *lost)
 {
@@ -52,13 +52,13 @@ static int attach(struct fsck *f, uint32_t i, uint32_t *marks, struct fsck_lost 
 	}
 	if (!top->attached && xw_vec_push(&lost->inos, top->ino))
 		return xw_fail_nomem(&f->diag, "unconnected directories");
-	top->attached = true; /* after being connected to lost+found */
+	top->attached = true; /* it will be connected to lost+found */
 	for (struct fsck_dir *d = &f->dirs.v[i]; d && !d->attached; d = fsck_dir(f, d->parent))
 		d->attached = true;
 	return 0;
 }
 
-/* Ask for each, and keep in the list those to be connected. */
+/* Ask about each unconnected directory, and keep those in the list that are to be reconnected. */
 static int choose(struct fsck *f, struct fsck_lost *lost)
 {
 	size_t n = 0;
@@ -93,15 +93,15 @@ static int reconnect(struct fsck *f, struct fsck_lost *lost)
 
 	if (!rc)
 		rc = choose(f, lost);
-	/* In-place changes of blocks first, while no update is open. */
+	/* Change blocks in place before an update is opened. */
 	for (size_t i = 0; i < lost->inos.n && !rc; i++)
 		rc = fsck_dir_set_parent(f, fsck_dir(f, lost->inos.v[i]), f->lost_found);
 	return rc ? rc : fsck_reconnect(f, lost);
 }
 
 /*
- * As in e2fsck(8) a repair creates a missing /lost+found also where nothing needs it yet: when
- * something does, space may be short. An image that is only checked is not reported for that.
+ * May a missing /lost+found be created? As in e2fsck(8) a repair creates it before it is needed,
+ * since space may be short then. With -n its absence is not reported.
  */
 static bool may_create_lost_found(const struct fsck *f)
 {
