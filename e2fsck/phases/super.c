@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Checks the superblock's fields against each other and the device. Fields that determine the
- * geometry were checked when it was chosen (choose.c); those left here have one correct value.
+ * geometry were checked when the superblock was chosen (choose.c).
  */
 #include "config.h"
 
@@ -59,25 +59,35 @@ static bool clear_feature(struct fsck *f, uint32_t *word, uint32_t bit, const ch
 	return true;
 }
 
+/* Read an inode of this type, 0 for any, and its first block. */
+static bool read_first(struct fsck *f, xw_ino ino, uint16_t type, struct xw_inode *in, xw_blk *blk,
+		       uint8_t *buf)
+{
+	struct xw_map_run run = {0};
+	const bool ok = !fsck_inode_read(f, ino, in, NULL) &&
+			(!type || (in->mode & XW_S_IFMT) == type) &&
+			!xw_map_lookup(f->img, ino, in, 0, &run) && run.len &&
+			!fsck_read(f, run.pblk, 1, buf);
+
+	xw_diag_clear(&f->diag);
+	*blk = run.pblk;
+	return ok;
+}
+
 /* Does the root directory begin with an entry that has a file type? */
 static bool root_has_types(struct fsck *f)
 {
 	auto_free uint8_t *buf = malloc(f->img->block_size);
-	struct xw_map_run run = {0};
 	struct xw_inode in;
-	bool has;
+	xw_blk blk;
 
-	has = buf && !fsck_inode_read(f, XW_INO_ROOT, &in, NULL) &&
-	      !xw_map_lookup(f->img, XW_INO_ROOT, &in, 0, &run) && run.len &&
-	      !fsck_read(f, run.pblk, 1, buf) && peek32(buf) == XW_INO_ROOT && buf[6] == 1 &&
-	      buf[7] == XW_FT_DIR;
-	xw_diag_clear(&f->diag);
-	return has;
+	return buf && read_first(f, XW_INO_ROOT, 0, &in, &blk, buf) && peek32(buf) == XW_INO_ROOT &&
+	       buf[6] == 1 && buf[7] == XW_FT_DIR;
 }
 
 /*
- * The Hurd has no file types in directories, neither journals nor extents, and its inodes have
- * other fields: with any of these the system is what is wrong.
+ * A filesystem of the Hurd has neither file types in directories nor a journal or extents. If it
+ * has any of these, the creator OS is wrong; otherwise the feature `filetype` is.
  */
 static bool check_creator(struct fsck *f, struct xw_super *sb)
 {
@@ -123,25 +133,19 @@ static bool check_features(struct fsck *f, struct xw_super *sb)
 	return fix;
 }
 
-/* The feature is missing, but its inode number refers to a file that can be nothing else. */
+/* Set the missing feature if its inode number refers to a file whose first block is valid. */
 static bool check_orphan_feature(struct fsck *f, struct xw_super *sb)
 {
 	const xw_ino ino = sb->orphan_file_inum;
 	auto_free uint8_t *buf = malloc(f->img->block_size);
-	struct xw_map_run run = {0};
 	struct xw_inode in;
-	bool is;
+	xw_blk blk;
 
 	if (sb->feature_compat & XW_COMPAT_ORPHAN_FILE || ino < sb->first_ino ||
-	    ino > sb->inodes_count || !buf)
-		return false;
-	is = !fsck_inode_read(f, ino, &in, NULL) && (in.mode & XW_S_IFMT) == XW_S_IFREG &&
-	     !xw_map_lookup(f->img, ino, &in, 0, &run) && run.len &&
-	     !fsck_read(f, run.pblk, 1, buf) &&
-	     !xw_orphan_verify(buf, f->img->block_size, xw_super_has_csum(sb),
-			       xw_inode_seed(f->img->csum_seed, ino, in.generation), run.pblk);
-	xw_diag_clear(&f->diag);
-	if (!is || !FSCK_FOUND(f, ORPHAN_FEATURE, .ino = ino))
+	    ino > sb->inodes_count || !buf || !read_first(f, ino, XW_S_IFREG, &in, &blk, buf) ||
+	    xw_orphan_verify(buf, f->img->block_size, xw_super_has_csum(sb),
+			     xw_inode_seed(f->img->csum_seed, ino, in.generation), blk) ||
+	    !FSCK_FOUND(f, ORPHAN_FEATURE, .ino = ino))
 		return false;
 	sb->feature_compat |= XW_COMPAT_ORPHAN_FILE;
 	return true;
@@ -166,7 +170,10 @@ static bool check_hash(struct fsck *f, struct xw_super *sb)
 	return fix;
 }
 
-/* Without 64bit descriptors have 32 bytes, but e2fsck(8) refuses an impossible size. */
+/*
+ * Without 64bit descriptors have 32 bytes, whatever the field says, but e2fsck(8) refuses an
+ * impossible size.
+ */
 static bool check_desc_size(struct fsck *f, struct xw_super *sb)
 {
 	const uint16_t size = sb->desc_size;
@@ -189,7 +196,8 @@ static bool is_future(struct fsck *f, int64_t *time, const char *what)
 }
 
 /*
- * Times set by a wrong clock. As in e2fsck(8) these are no error, and correcting them is no repair.
+ * Correct times in the future, set by a wrong clock. As in e2fsck(8) they are not counted as
+ * errors, and their correction not as a repair.
  */
 static int check_times(struct fsck *f, struct xw_super *sb)
 {
@@ -217,7 +225,7 @@ static bool check_uuid(struct fsck *f, struct xw_super *sb)
 	return true;
 }
 
-/* Is this a file in use? The default numbers of user and group quota files belong to these. */
+/* Is ino a regular file in use? */
 static bool is_file(struct fsck *f, xw_ino ino)
 {
 	struct xw_inode in;
@@ -227,8 +235,8 @@ static bool is_file(struct fsck *f, xw_ino ino)
 }
 
 /*
- * User and group quota have numbers of their own. That of project quota, and numbers without the
- * feature, are checked when names are known: fsck_settle_hidden().
+ * Check the inode number of user or group quota: it must be the reserved one. The number of project
+ * quota, and numbers without the feature, are checked when names are known: fsck_settle_hidden().
  */
 static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const char *what)
 {
@@ -242,7 +250,7 @@ static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const
 	return true;
 }
 
-/* Is the MMP block in the filesystem, and not on its descriptors? Its contents: special.c. */
+/* The MMP block must be in the filesystem, after the descriptors. special.c checks its contents. */
 static bool check_mmp_block(struct fsck *f, struct xw_super *sb)
 {
 	struct xw_group_head h;
@@ -259,10 +267,7 @@ static bool check_mmp_block(struct fsck *f, struct xw_super *sb)
 	return true;
 }
 
-/*
- * The filesystem is longer than its device: blocks behind the end cannot be repaired, and are not
- * cut off.
- */
+/* Report a filesystem that is longer than its device. It is not repaired. */
 static int check_size(struct fsck *f)
 {
 	const uint64_t have = f->dev->size / f->img->block_size;
@@ -270,7 +275,7 @@ static int check_size(struct fsck *f)
 	if (f->img->sb.blocks_count <= have)
 		return 0;
 	(void)FSCK_FOUND(f, SUPER_SIZE, .num = f->img->sb.blocks_count, .num2 = have);
-	/* The size was not corrected, so findings behind the end would be meaningless. */
+	/* The size was not corrected: findings past the end of the device would be meaningless. */
 	f->again = f->leave;
 	if (f->stop || f->opts.mode == FSCK_NO)
 		return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * One area of attributes: checks its entries, and rebuilds it without the invalid ones. All valid
- * entries are kept, whatever their neighbors.
+ * Checks the attributes in an inode record or a block, and rebuilds that area without the invalid
+ * entries. All valid entries are kept, whatever precedes or follows them.
  */
 #include "config.h"
 
@@ -24,12 +24,6 @@ struct ea_ref {
 	bool old; /* made by Lustre */
 	uint32_t size; /* of the value: of two that differ, the one that the hash confirms */
 };
-
-/* Lustre's EA inodes have no hash, but refer to the single inode that owns them. */
-static bool refers_back(const struct fsck_xattr_area *a, const struct xw_inode *ea)
-{
-	return (uint32_t)ea->mtime.sec == a->ino && ea->generation == a->generation;
-}
 
 /* The hash of the first `size` bytes of an EA inode; *read: they can be read. */
 static int hash_value(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t size, bool *read,
@@ -67,7 +61,7 @@ static int has_hash(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t siz
 	return rc;
 }
 
-/* A value with a hole has lost a part, which no hash brings back. */
+/* Does the map have all blocks of the value? */
 static bool is_whole(struct fsck *f, xw_ino ino, struct xw_inode ea)
 {
 	const uint64_t blocks = xw_div_up(ea.size, f->img->block_size);
@@ -100,14 +94,6 @@ int fsck_ea_other_hash(struct fsck *f, xw_ino ino, const struct xw_inode *in, bo
 	return rc;
 }
 
-static bool is_rehashed(const struct fsck *f, xw_ino ino)
-{
-	for (size_t i = 0; i < f->rehashed.n; i++)
-		if (f->rehashed.v[i] == ino)
-			return true;
-	return false;
-}
-
 bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
 	bool ok = false;
@@ -118,7 +104,10 @@ bool fsck_is_ea_inode(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 	return ok;
 }
 
-/* Linux reads a value only if entry and EA inode agree about its size. */
+/*
+ * Find the size of a value: Linux reads it only if entry and EA inode have the same size. Of two
+ * sizes the hash confirms one.
+ */
 static int find_size(struct fsck *f, const struct xw_xattr_entry *e, const struct xw_inode *ea,
 		     struct ea_ref *r)
 {
@@ -153,20 +142,23 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 	if (rc ||
 	    (((ea.mode & XW_S_IFMT) != XW_S_IFREG || !ea.links) && !fsck_is_ea_inode(f, ino, &ea)))
 		return rc;
-	r->old = refers_back(a, &ea);
+	/* An EA inode of Lustre has no hash, but refers to the only inode that owns it. */
+	r->old = (uint32_t)ea.mtime.sec == a->ino && ea.generation == a->generation;
 	if (!r->old &&
 	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea))) {
-		if (is_rehashed(f, ino))
-			r->verdict = OLD_HASH;
-		return 0; /* otherwise this is the value of another attribute, or no value */
+		/* The value of another attribute or no value, unless its hash was recomputed. */
+		for (size_t i = 0; i < f->rehashed.n; i++)
+			if (f->rehashed.v[i] == ino)
+				r->verdict = OLD_HASH;
+		return 0;
 	}
 	r->verdict = ea.flags & XW_FL_EA_INODE ? GOOD : NO_FLAG;
 	return find_size(f, e, &ea, r);
 }
 
 /*
- * An EA inode that proves itself is one, whatever the superblock says: without the feature Linux
- * would refuse the owner. With neither feature nor flag the reference itself is in doubt.
+ * Set the missing feature if the EA inode is valid: without it Linux would refuse the owner. If
+ * both feature and flag are missing, the reference itself is invalid.
  */
 static int check_feature(struct fsck *f, const struct fsck_xattr_area *a, xw_ino ea,
 			 enum verdict *verdict)
@@ -191,10 +183,9 @@ static int check_feature(struct fsck *f, const struct fsck_xattr_area *a, xw_ino
 
 static int set_flag(struct fsck *f, xw_ino ino)
 {
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	int rc = raw ? fsck_inode_read(f, ino, &in, raw)
-		     : xw_fail_nomem(&f->diag, "extended attributes");
+	const int rc = fsck_inode_load(f, ino, &in, &raw);
 
 	if (rc)
 		return rc;
@@ -202,7 +193,7 @@ static int set_flag(struct fsck *f, xw_ino ino)
 	return fsck_inode_write(f, ino, &in, raw);
 }
 
-/* The size in the entry is wrong, and the EA inode's right. */
+/* Set the size in the entry to that of the EA inode. */
 static void fix_size(struct fsck *f, struct fsck_xattr_area *a, size_t off,
 		     struct xw_xattr_entry *e, uint32_t size)
 {
@@ -214,7 +205,7 @@ static void fix_size(struct fsck *f, struct fsck_xattr_area *a, size_t off,
 	a->changed = true;
 }
 
-/* Count the reference; the EA inode itself is compared with that in the phase. */
+/* Count the reference; the phase compares the count with that of the EA inode. */
 static int count_ea(struct fsck *f, const struct xw_xattr_entry *e, const struct ea_ref *r)
 {
 	struct fsck_ea *slot = fsck_ea_slot(f, e->value_inum);
@@ -303,15 +294,6 @@ static int check_ea(struct fsck *f, struct fsck_xattr_area *a, struct xw_walk_xa
 
 /* ---- rebuilding ---- */
 
-static int ea_hash(struct fsck *f, xw_ino ino, uint32_t *hash)
-{
-	struct xw_inode ea = {0};
-	const int rc = fsck_inode_read(f, ino, &ea, NULL);
-
-	*hash = xw_inode_ea_hash(&ea);
-	return rc;
-}
-
 static bool is_dropped(const size_t *drop, size_t n, size_t off)
 {
 	for (size_t i = 0; i < n; i++)
@@ -328,7 +310,7 @@ static void walk_begin(struct xw_walk_xattr *it, const struct fsck_xattr_area *a
 		xw_walk_xattr_inode(it, a->p, a->size);
 }
 
-/* Collect the valid entries as a set; a duplicate attribute keeps its first value. */
+/* Collect the valid entries as a set. Of duplicate attributes the first is kept. */
 static int collect(struct fsck *f, const struct fsck_xattr_area *a, const size_t *drop, size_t n,
 		   struct xw_xattr_set *set)
 {
@@ -366,7 +348,7 @@ static int rebuild(struct fsck *f, struct fsck_xattr_area *a, const size_t *drop
 		   bool add_data)
 {
 	auto_free struct xw_xattr_slot *slots = NULL;
-	struct xw_xattr_set set = {0};
+	auto_end(xw_xattr_set_free) struct xw_xattr_set set = {0};
 	struct xw_xattr_bhdr h = {0};
 	struct xw_xattr_span span;
 	uint32_t refcount;
@@ -375,22 +357,29 @@ static int rebuild(struct fsck *f, struct fsck_xattr_area *a, const size_t *drop
 	if (!rc && add_data &&
 	    xw_xattr_set_put_raw(&set, XW_XI_SYSTEM, "data", 4, "", 0, NULL) == XW_ERR_NOMEM)
 		rc = xw_fail_nomem(&f->diag, "extended attributes");
-	if (!rc) {
-		slots = calloc(set.a.n + 1, sizeof(*slots));
-		rc = slots ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
-	}
-	for (size_t i = 0; i < set.a.n && !rc; i++) {
+	if (rc)
+		return rc;
+	slots = calloc(set.a.n + 1, sizeof(*slots));
+	if (!slots)
+		return xw_fail_nomem(&f->diag, "extended attributes");
+	for (size_t i = 0; i < set.a.n; i++) {
+		struct xw_inode ea = {0};
+
 		slots[i].in_block = a->blk;
 		slots[i].value_inum = set.a.v[i].value_inum;
 		slots[i].ea = slots[i].value_inum;
-		if (slots[i].ea)
-			rc = ea_hash(f, slots[i].value_inum, &slots[i].value_hash);
+		if (!slots[i].ea)
+			continue;
+		rc = fsck_inode_read(f, slots[i].value_inum, &ea, NULL);
+		if (rc)
+			return rc;
+		slots[i].value_hash = xw_inode_ea_hash(&ea);
 	}
 	a->changed = true;
 	a->empty = !set.a.n;
-	if (!rc && !a->blk) {
+	if (!a->blk) {
 		xw_xattr_encode_ibody(&set, slots, (uint32_t)a->size, a->p);
-	} else if (!rc && !a->empty) {
+	} else if (!a->empty) {
 		xw_xattr_bhdr_decode(a->p, &h);
 		refcount = h.refcount;
 		xw_xattr_encode_block(&set, slots, (uint32_t)a->size, a->p, &span);
@@ -398,8 +387,7 @@ static int rebuild(struct fsck *f, struct fsck_xattr_area *a, const size_t *drop
 		h.refcount = refcount;
 		xw_xattr_bhdr_encode(a->p, &h);
 	}
-	xw_xattr_set_free(&set);
-	return rc;
+	return 0;
 }
 
 /* ---- the area ---- */
@@ -424,13 +412,13 @@ static bool is_inline_value(const struct fsck_xattr_area *a, const struct xw_wal
 	       item->e.name_len == 4 && !memcmp(item->e.name, "data", 4);
 }
 
-/* The hash of system.data: the value is contents of the inode, and stays in any case. */
+/* Repair the hash of system.data: its value holds contents of the inode and is never dropped. */
 static void check_inline_hash(struct fsck *f, struct fsck_xattr_area *a,
 			      const struct xw_walk_xattr_item *item)
 {
 	struct xw_xattr_entry e = item->e;
 
-	e.name = "data"; /* not the contents that are overwritten */
+	e.name = "data"; /* not a pointer into the area, which is encoded below */
 	if (!FSCK_FOUND(f, INLINE_HASH, .ino = a->ino, .num = e.hash))
 		return;
 	e.hash = xw_xattr_entry_hash(e.name, e.name_len, item->value, e.value_size);
@@ -438,7 +426,7 @@ static void check_inline_hash(struct fsck *f, struct fsck_xattr_area *a,
 	a->changed = true;
 }
 
-/* An empty value has a place as well, which lies in the area or at its end. */
+/* Is the offset of an empty value past the end of the area? */
 static bool is_outside(const struct xw_walk_xattr *it, const struct xw_xattr_entry *e)
 {
 	return !e->value_inum && !e->value_size && e->value_offs > it->size - it->base;
@@ -466,7 +454,7 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 		if (data && item.rule == XW_XATTR_BAD_HASH)
 			check_inline_hash(f, a, &item);
 		else if (kind == 2 && item.rule == XW_XATTR_BAD_HASH)
-			rehash |= report(f, a, &item); /* Linux reads the value in any case */
+			rehash |= report(f, a, &item); /* the value is kept: Linux can read it */
 		else if (kind == 2)
 			gone = report(f, a, &item);
 		else if (item.e.value_inum)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * -E share_xattrs: merges xattr blocks with equal contents. Inodes refer to the first of them, up
- * to 1024 each (Linux shares no further); the others become free. i_blocks does not change: a
- * shared block is included in that of each owner.
+ * -E share_xattrs: merges xattr blocks with equal contents. Up to 1024 inodes, Linux's limit, refer
+ * to the first of them; the other blocks are freed. i_blocks does not change: that of each owner
+ * includes a shared block.
  */
 #include "config.h"
 
@@ -15,25 +15,23 @@
 
 /* A block to be merged with others. */
 struct same {
-	uint64_t hash; /* of everything but the header */
+	uint64_t hash; /* of the block without its header */
 	struct fsck_xattr_block *b;
-	struct fsck_xattr_block *to; /* the block that takes over its references; NULL: none */
+	struct fsck_xattr_block *to; /* the block that its owners shall refer to; NULL: itself */
 };
+
+static int by_block(const void *a, const void *b)
+{
+	const struct same *x = a, *y = b;
+
+	return (x->b->blk > y->b->blk) - (x->b->blk < y->b->blk);
+}
 
 static int by_hash(const void *a, const void *b)
 {
 	const struct same *x = a, *y = b;
 
-	if (x->hash != y->hash)
-		return x->hash > y->hash ? 1 : -1;
-	return (x->b->blk > y->b->blk) - (x->b->blk < y->b->blk);
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct same *x = a, *y = b;
-
-	return (x->b->blk > y->b->blk) - (x->b->blk < y->b->blk);
+	return x->hash != y->hash ? (x->hash > y->hash ? 1 : -1) : by_block(a, b);
 }
 
 static int hash_all(struct fsck *f, struct fsck_xattr_block *blocks, size_t n, struct same *v,
@@ -95,7 +93,7 @@ static int move_user(struct fsck *f, const struct fsck_xattr_user *user, const s
 {
 	struct fsck_xattr_block key_block = {.blk = user->blk};
 	const struct same key = {.b = &key_block};
-	const struct same *s = bsearch(&key, v, n, sizeof(*v), by_place);
+	const struct same *s = bsearch(&key, v, n, sizeof(*v), by_block);
 	struct xw_inode in;
 	int rc;
 
@@ -128,7 +126,7 @@ static int apply(struct fsck *f, struct same *v, size_t n)
 	auto_free uint8_t *raw = malloc(f->img->inode_size);
 	int rc = raw ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
 
-	qsort(v, n, sizeof(*v), by_place);
+	qsort(v, n, sizeof(*v), by_block);
 	for (size_t i = 0; i < f->xattrs->users.n && !rc; i++)
 		rc = move_user(f, &f->xattrs->users.v[i], v, n, raw);
 	for (size_t i = 0; i < n && !rc; i++) {
@@ -148,7 +146,7 @@ int fsck_xattr_share(struct fsck *f, struct fsck_xattr_block *blocks, size_t n)
 	int rc = v ? hash_all(f, blocks, n, v, &n_same)
 		   : xw_fail_nomem(&f->diag, "extended attributes");
 
-	/* a cluster may contain more than the xattr block */
+	/* The cluster of an xattr block may have another owner: do nothing. */
 	if (rc || f->owners.contested || n_same < 2)
 		return rc;
 	qsort(v, n_same, sizeof(*v), by_hash);

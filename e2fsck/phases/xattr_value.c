@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * Finds values of attributes whose EA inode maps wrong blocks. The hash in an EA inode identifies
- * its value. If the blocks that an EA inode maps are claimed by another owner, free or missing, and
- * do not hold its value, a pointer is probably wrong. From then on all values are read. A value
- * that its EA inode does not map is lost; one of its extents, or the whole value in one piece, is
- * searched for in blocks that are marked in use and unclaimed, or claimed only by EA inodes whose
- * values are lost.
+ * its value. A value is lost if its EA inode maps other contents. At first only doubtful values are
+ * read: blocks of the map are free, missing or have another owner. If one of these is lost, all
+ * values are read. For a lost value one of its extents, or the whole value in one piece, is
+ * searched for in blocks that are in use and unclaimed, or claimed only by EA inodes with lost
+ * values.
  */
 #include "config.h"
 
@@ -21,33 +21,33 @@ enum { GROUPS_MAX = 64, TRIES_MAX = 4096 }; /* of one value */
 enum { TAILS = 1 << 16 };
 
 /*
- * How much of a block is in use: up to its last byte that is not 0. Behind a value there are zeros,
- * so this tells nearly all blocks that are not its last one without reading what is before them.
+ * The length of a block up to its last byte that is not 0. A value is followed by zeros, so nearly
+ * all blocks that cannot be its last one are recognized without reading the blocks before them.
  */
 struct tail {
 	xw_blk blk; /* 0: unknown */
 	uint32_t len;
 };
 
-/* How well a place fits: all that fit best are tried first. The value may end with zeros. */
+/* How well a location fits; the best are tried first. The value may end with zeros. */
 enum fit { EXACT, ZEROS_AT_END, FITS };
 
 struct value {
 	struct fsck *f;
-	xw_ino ino; /* EA inode, */
-	struct xw_inode in; /* and its record; while it is looked for with a map that is tried */
-	unsigned index; /* the extent of that map which is looked for, */
-	uint64_t len; /* its length in blocks */
+	xw_ino ino; /* the EA inode, */
+	struct xw_inode in; /* and its record; during the search with the map that is tried */
+	unsigned index; /* the extent of that map that is searched for, */
+	uint64_t len; /* and its length in blocks */
 	uint8_t *bits; /* block bitmap of the group; all zeros if it cannot be read */
-	uint64_t group;
-	unsigned tries;
-	uint32_t rest; /* bytes of the value in the last block of the extent; 0: it ends behind */
-	XW_VEC(xw_ino) lost; /* EA inodes that do not lead to their values */
-	struct xw_blockset *mapped, *owned; /* clusters of these, and of all others */
-	/* for each group, a bitmap of clusters where they can be; NULL: not computed yet */
+	uint64_t group; /* of `bits` */
+	unsigned tries; /* locations read for this value */
+	uint32_t rest; /* bytes of the value in the last block of the extent; 0: not the last one */
+	XW_VEC(xw_ino) lost; /* EA inodes with lost values */
+	struct xw_blockset *mapped, *owned; /* clusters of these, and of all other EA inodes */
+	/* for each group, a bitmap of clusters where values can be; NULL: not computed yet */
 	uint8_t **unowned;
-	struct tail *tails; /* by number of the block, modulo TAILS */
-	uint8_t *block;
+	struct tail *tails; /* by block number modulo TAILS */
+	uint8_t *block; /* buffer */
 };
 
 static void load_bitmap(struct value *v, uint64_t group)
@@ -66,6 +66,7 @@ static void load_bitmap(struct value *v, uint64_t group)
 	}
 }
 
+/* Is the block in use according to the block bitmap? */
 static bool is_marked(struct value *v, xw_blk blk)
 {
 	const uint64_t n =
@@ -76,7 +77,7 @@ static bool is_marked(struct value *v, xw_blk blk)
 	return v->bits[n % per_group / 8] >> n % 8 & 1;
 }
 
-/* Do these blocks have another owner than the EA inode? */
+/* May these blocks not belong to the EA inode: outside, free, or with another owner? */
 static bool is_doubtful(struct value *v, xw_blk blk, uint64_t len)
 {
 	if (!xw_image_has_blocks(v->f->img, blk, len))
@@ -99,6 +100,7 @@ static bool is_at(struct value *v, xw_blk blk)
 	return fsck_is_ea_inode(v->f, v->ino, &v->in);
 }
 
+/* The first block of cluster n of the group. */
 static xw_blk block_of(const struct value *v, uint64_t group, uint32_t n)
 {
 	const struct xw_image *img = v->f->img;
@@ -116,7 +118,7 @@ static bool is_unowned(const struct value *v, xw_blk blk)
 	       (xw_blockset_has(v->mapped, n) && !xw_blockset_has(v->owned, n));
 }
 
-/* Claims do not change while values are looked for. NULL: out of memory. */
+/* The unowned clusters in use of a group; claims do not change during a search. NULL: no memory. */
 static uint8_t *unowned_in(struct value *v, uint64_t group)
 {
 	const uint32_t bits = xw_image_group_bits(v->f->img);
@@ -205,7 +207,7 @@ static uint32_t rest_of(const struct value *v)
 	return (uint32_t)((v->in.size - 1) % v->f->img->block_size + 1);
 }
 
-/* The value without the blocks that it had: a map of one extent. */
+/* Search for the whole value in one piece, with a map of one extent. */
 static int try_whole(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
 {
 	const struct xw_extent_hdr h = {.entries = 1, .max = XW_EXT_INODE_ENTRIES};
@@ -222,7 +224,7 @@ static int try_whole(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
 	return xw_inode_set_blocks(&v->in, &v->f->img->sb, xw_round_up(blocks, cluster));
 }
 
-/* Look for one extent of those in doubt, or of the others. */
+/* Search for one of the doubtful extents, or for one of the others. */
 static bool try_extents(struct value *v, const struct xw_inode *was, uint64_t blocks, bool doubtful,
 			xw_blk *blk)
 {
@@ -258,7 +260,7 @@ static uint64_t mapped_blocks(const struct xw_inode *in)
 	return mapped;
 }
 
-/* *found: v->in maps the value. blocks: its size in blocks */
+/* *found: v->in maps the value, whose size is `blocks`. */
 static int find_value(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
 {
 	const struct xw_inode was = v->in;
@@ -268,8 +270,8 @@ static int find_value(struct value *v, uint64_t blocks, bool *found, xw_blk *blk
 	return *found || mapped_blocks(&was) >= blocks ? 0 : try_whole(v, blocks, found, blk);
 }
 
-/* Each location is used for one value only. */
-static int take(struct value *v, xw_blk blk)
+/* Use each location for one value only. */
+static int claim_location(struct value *v, xw_blk blk)
 {
 	const uint32_t per_group = xw_image_group_bits(v->f->img);
 	const uint64_t first = fsck_cluster(v->f, blk), end = fsck_cluster(v->f, blk + v->len - 1);
@@ -295,7 +297,7 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 		rc = find_value(v, xw_div_up(v->in.size, f->img->block_size), &found, &blk);
 	if (rc || !found)
 		return rc;
-	if (take(v, blk))
+	if (claim_location(v, blk))
 		return xw_fail_nomem(&f->diag, "extended attributes");
 	if (!FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk)) {
 		struct fsck_ea *ea = fsck_ea_slot(f, ino);
@@ -309,7 +311,7 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 	return fsck_inode_write(f, ino, &v->in, raw);
 }
 
-/* Is this an EA inode whose value can be searched for, with the whole map in the record? */
+/* Can the value be searched for: is the whole map in the record? */
 static bool is_simple(const struct xw_inode *in)
 {
 	struct xw_extent_hdr h;
@@ -318,7 +320,7 @@ static bool is_simple(const struct xw_inode *in)
 	       !xw_extent_hdr_decode(in->block, sizeof(in->block), &h) && !h.depth;
 }
 
-/* Add the clusters of its map. XW_ERR_NOMEM. */
+/* Add the clusters that the inode maps to the set. XW_ERR_NOMEM. */
 static int add_clusters(struct value *v, const struct xw_inode *in, struct xw_blockset *set)
 {
 	struct xw_extent_hdr h;
@@ -339,7 +341,7 @@ static int add_clusters(struct value *v, const struct xw_inode *in, struct xw_bl
 	return rc;
 }
 
-/* Does the EA inode map blocks with other owners, and not its value? */
+/* Does the EA inode not map its value? The value is read only if it is doubtful. */
 static bool is_lost(struct value *v, xw_ino ino, const struct xw_inode *in, bool doubted)
 {
 	struct xw_extent_hdr h;
@@ -354,7 +356,7 @@ static bool is_lost(struct value *v, xw_ino ino, const struct xw_inode *in, bool
 	       !fsck_is_ea_inode(v->f, ino, in);
 }
 
-/* List the EA inodes whose values are lost. Until one is found, only doubtful values are read. */
+/* List the EA inodes with lost values. Until one is found, only doubtful values are read. */
 static int list_lost(struct value *v, bool doubted)
 {
 	const struct xw_table *t = &v->f->xattrs->eas;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Xattr blocks and EA inodes. Each block is read once, when the first inode that refers to it is
- * checked; the phase itself compares reference counts, which are known when all inodes have been
- * seen.
+ * Checks xattr blocks and EA inodes. Each block is read once, when the first inode that refers to
+ * it is checked. The phase itself compares reference counts, when all inodes have been read.
  */
 #include "config.h"
 
@@ -10,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "base/search.h"
 #include "phases/xattrs.h"
 
 static int make_facts(struct fsck *f)
@@ -32,8 +32,8 @@ static int write_block(struct fsck *f, xw_blk blk, uint8_t *p)
 }
 
 /*
- * A valid xattr block in a filesystem without the feature: stock tools clear the reference, but
- * then attributes are lost that setting the feature bit preserves.
+ * Set the missing feature bit if there is a valid xattr block. Stock tools clear the reference
+ * instead, which loses the attributes.
  */
 static int check_feature(struct fsck *f, xw_ino ino, xw_blk blk)
 {
@@ -46,7 +46,7 @@ static int check_feature(struct fsck *f, xw_ino ino, xw_blk blk)
 	return fsck_super_write(f);
 }
 
-/* A block without references so far: check its contents, and record them in *slot. */
+/* Check the contents of a block, at the first reference to it, and record them in *slot. */
 static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 			 struct fsck_xattr_block *slot)
 {
@@ -156,13 +156,6 @@ int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *r
 
 /* ---- the phase ---- */
 
-static int by_blk(const void *a, const void *b)
-{
-	const struct fsck_xattr_block *x = a, *y = b;
-
-	return (x->blk > y->blk) - (x->blk < y->blk);
-}
-
 static int check_refcount(struct fsck *f, struct fsck_xattr_block *b)
 {
 	struct xw_xattr_bhdr h;
@@ -180,7 +173,7 @@ static int check_refcount(struct fsck *f, struct fsck_xattr_block *b)
 	return write_block(f, b->blk, p);
 }
 
-/* Counts of all blocks, in disk order. */
+/* Check the reference counts of all blocks, in disk order. */
 static int check_blocks(struct fsck *f)
 {
 	struct xw_table *t = &f->xattrs->blocks;
@@ -195,7 +188,7 @@ static int check_blocks(struct fsck *f)
 			v[n++] = *b;
 	}
 	if (n)
-		qsort(v, n, sizeof(*v), by_blk);
+		qsort(v, n, sizeof(*v), xw_by_u64);
 	for (size_t i = 0; i < n && !rc && !f->stop; i++)
 		rc = check_refcount(f, &v[i]);
 	if (!rc && f->opts.share_xattrs && !f->stop)
@@ -204,8 +197,8 @@ static int check_blocks(struct fsck *f)
 }
 
 /*
- * Is the value there, of the size that the entry says? If not, a repair of the map has changed
- * i_size, and the next round drops the entry.
+ * Does the EA inode have a value of the size in the entry? Otherwise a repair of the map has
+ * changed i_size, and the next round drops the entry.
  */
 static bool has_value(struct fsck *f, const struct fsck_ea *ea, struct xw_inode in)
 {
@@ -214,8 +207,8 @@ static bool has_value(struct fsck *f, const struct fsck_ea *ea, struct xw_inode 
 }
 
 /*
- * Linux refuses to read a value that does not have the hash in its EA inode. What was overwritten
- * does not come back, but all that is left of it can be read.
+ * Recompute the hash of a value that does not match: Linux refuses to read the value then. What was
+ * overwritten is lost, but the rest becomes readable.
  */
 static int check_hash(struct fsck *f, xw_ino ino, struct xw_inode *in, bool *dirty)
 {
@@ -267,8 +260,8 @@ static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
 }
 
 /*
- * An EA inode without references is an ordinary file: it may have a name, or be put into
- * lost+found. Linux opens it only without the flag.
+ * Turn an EA inode without references into an ordinary file, which may have a name or is
+ * reconnected to lost+found. Linux opens it only without the flag.
  */
 static int release_unreferenced(struct fsck *f, xw_ino ino, struct fsck_inode *known)
 {
@@ -281,12 +274,11 @@ static int release_unreferenced(struct fsck *f, xw_ino ino, struct fsck_inode *k
 	known->flags &= (uint8_t)~FSCK_I_EA;
 	if (!FSCK_FOUND(f, EA_INODE_STRAY, .ino = ino))
 		return 0;
-	raw = malloc(f->img->inode_size);
-	rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "EA inode");
+	rc = fsck_inode_load(f, ino, &in, &raw);
 	if (rc)
 		return rc;
 	in.flags &= ~XW_FL_EA_INODE;
-	f->again = true; /* charge its owner for the inode from now on */
+	f->again = true; /* quota counts the inode from now on */
 	return fsck_inode_write(f, ino, &in, raw);
 }
 
@@ -326,7 +318,7 @@ int fsck_check_xattrs(struct fsck *f)
 		rc = check_unreferenced(f);
 	if (rc || f->stop)
 		return rc;
-	/* blocks allocated by contested.c may share attributes that were counted before */
+	/* After an update, which contested.c makes, the reference counts of this round are stale. */
 	if (f->allocated)
 		return 0;
 	rc = check_blocks(f);
