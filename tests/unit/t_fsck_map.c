@@ -366,6 +366,38 @@ START_TEST(tree)
 }
 END_TEST
 
+/* A finding has the members that its text names, and no others: --json prints them. */
+static const struct {
+	const char *have;
+	uint64_t blocks; /* i_size in blocks */
+	struct fsck_about about;
+} told[] = {
+	{"0+5@500 8+2@16384", 5, {.id = FSCK_BLOCK_RANGE, .lblk = 8, .blk = 16384, .num = 2}},
+	{"0+5@500 7+0@600", 9, {.id = FSCK_EXTENT_LENGTH, .lblk = 7}},
+	{"5+3@500 2+1@600", 10, {.id = FSCK_EXTENT_ORDER, .lblk = 2, .num = 8}},
+	{"0+5@500 3+5@503 8+1@700", 9, {.id = FSCK_EXTENT_LONG, .num = 3}},
+	{"7+3@500", 3, {.id = FSCK_EXTENT_PLACE, .lblk = 7}},
+	{"4294967294+5@500", 4294967294, {.id = FSCK_BLOCK_WRAP, .lblk = 4294967294, .num = 5}},
+};
+
+START_TEST(members)
+{
+	const struct fsck_about *a = &told[_i].about;
+
+	begin(false);
+	load(XW_S_IFREG, XW_FL_EXTENTS, told[_i].blocks * BS);
+	fill(l.in.block, told[_i].have, 4);
+	l.in.blocks = blocks_of(told[_i].have) * (BS / 512);
+	ok(fsck_look_map(&l));
+	ck_assert_msg(last.id == a->id && last.ino == INO && last.lblk == a->lblk &&
+			      last.blk == a->blk && last.num == a->num && last.num2 == a->num2,
+		      "%s: finding %d, lblk %llu, blk %llu, num %llu, num2 %llu", told[_i].have,
+		      (int)last.id, (unsigned long long)last.lblk, (unsigned long long)last.blk,
+		      (unsigned long long)last.num, (unsigned long long)last.num2);
+	end();
+}
+END_TEST
+
 /* eh_entries are too few, and i_blocks counts what the entries behind map. */
 static const struct {
 	bool root; /* its last entry is left out, else that of the first node */
@@ -526,6 +558,7 @@ int main(void)
 
 	tcase_set_timeout(t, 60);
 	unit_add_cases(t, leaf, "declined", "agreed");
+	unit_add_table(t, members, told);
 	unit_add_cases(t, root_header, "declined", "agreed");
 	unit_add_cases(t, tree, "declined", "agreed");
 	unit_add_cases(t, few_entries, "declined", "agreed");
