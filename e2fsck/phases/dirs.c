@@ -35,8 +35,7 @@ static int check_encoding(struct fsck *f)
 		sb->encoding = FSCK_ENCODING_UTF8;
 	else
 		sb->feature_incompat &= ~XW_INCOMPAT_CASEFOLD;
-	f->renew_backups = true;
-	return fsck_super_write(f);
+	return fsck_super_renew(f);
 }
 
 /* ---- sorting ---- */

@@ -28,8 +28,7 @@ int fsck_check_orphan_journal(struct fsck *f)
 		rc = fsck_inode_clear(f, ino);
 	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
 	sb->orphan_file_inum = 0;
-	f->renew_backups = true;
-	return rc ? rc : fsck_super_write(f);
+	return rc ? rc : fsck_super_renew(f);
 }
 
 /* ---- after all names were read ---- */
@@ -61,8 +60,7 @@ static int hide(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 static int set_number(struct fsck *f, int type, xw_ino ino)
 {
 	*fsck_quota_inum(&f->img->sb, type) = ino;
-	f->renew_backups = true;
-	return fsck_super_write(f);
+	return fsck_super_renew(f);
 }
 
 /* Clear a number that has no meaning without the feature. A quota file left over is deleted. */

@@ -107,8 +107,7 @@ static int check_bigalloc(struct fsck_look *l)
 	    !LOOK_FOUND(l, BIGALLOC_MAP))
 		return 0;
 	sb->feature_ro_compat &= ~XW_RO_BIGALLOC;
-	f->renew_backups = true;
-	return fsck_super_write(f);
+	return fsck_super_renew(f);
 }
 
 /* Does i_blocks include more than the attributes? */
@@ -163,8 +162,7 @@ static int check_casefold(struct fsck_look *l)
 	if (!(l->in.flags & XW_FL_CASEFOLD) || !LOOK_FOUND(l, CASEFOLD_FEATURE))
 		return 0;
 	sb->feature_incompat |= XW_INCOMPAT_CASEFOLD;
-	l->f->renew_backups = true;
-	return fsck_super_write(l->f);
+	return fsck_super_renew(l->f);
 }
 
 int fsck_look_flags(struct fsck_look *l)

@@ -181,8 +181,7 @@ static int check_absent(struct fsck *f)
 			return fsck_journal_drop(f, &j, false);
 		sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
 		sb->journal_inum = XW_INO_JOURNAL;
-		f->renew_backups = true;
-		rc = fsck_super_write(f);
+		rc = fsck_super_renew(f);
 		return rc ? rc : fsck_check_journal(f);
 	}
 	if (sb->feature_incompat & XW_INCOMPAT_RECOVER && FSCK_FOUND(f, JOURNAL_RECOVER))
@@ -222,8 +221,7 @@ static int check_both(struct fsck *f, const struct fsck_journal *j, bool interna
 	} else {
 		sb->journal_inum = 0;
 	}
-	f->renew_backups = true;
-	return fsck_super_write(f);
+	return fsck_super_renew(f);
 }
 
 /* The superblock names a journal device: use inode 8 instead if it holds a journal. */
@@ -236,8 +234,7 @@ static int prefer_internal(struct fsck *f)
 	sb->journal_inum = XW_INO_JOURNAL;
 	sb->journal_dev = 0;
 	memset(sb->journal_uuid, 0, sizeof(sb->journal_uuid));
-	f->renew_backups = true;
-	return fsck_super_write(f);
+	return fsck_super_renew(f);
 }
 
 int fsck_check_journal(struct fsck *f)

@@ -30,6 +30,8 @@ int fsck_recreate(struct fsck *f); /* journal.c: recreate a lost journal */
 int fsck_find_bad(struct fsck *f); /* bad.c: scan for bad blocks (-c) or read a list (-l, -L) */
 int fsck_set_bad(struct fsck *f); /* bad.c: write the bad-block inode at the end of a round */
 
+/* super.c: write the primary superblock; the copies follow when the image is closed. */
+int fsck_super_renew(struct fsck *f);
 /* special.c: claim the blocks to which only the superblock refers. */
 int fsck_claim_special(struct fsck *f);
 /*

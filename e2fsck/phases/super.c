@@ -21,6 +21,12 @@
 
 enum { HURD = 1 };
 
+int fsck_super_renew(struct fsck *f)
+{
+	f->renew_backups = true;
+	return fsck_super_write(f);
+}
+
 static bool check_numbers(struct fsck *f, struct xw_super *sb)
 {
 	const uint64_t descs = xw_div_up(f->img->groups, f->img->block_size / f->img->desc_size);
@@ -305,8 +311,7 @@ int fsck_check_fields(struct fsck *f)
 	fix |= check_mmp_block(f, sb);
 	if (rc || !fix)
 		return rc;
-	f->renew_backups = true;
-	rc = fsck_super_write(f);
+	rc = fsck_super_renew(f);
 	return rc ? rc : fsck_reopen(f);
 }
 

@@ -177,8 +177,7 @@ static int check_feature(struct fsck *f, const struct fsck_xattr_area *a, xw_ino
 	if (!FSCK_FOUND(f, EA_INODE_FEATURE, .ino = a->ino, .dir = ea))
 		return 0;
 	sb->feature_incompat |= XW_INCOMPAT_EA_INODE;
-	f->renew_backups = true;
-	return fsck_super_write(f);
+	return fsck_super_renew(f);
 }
 
 static int set_flag(struct fsck *f, xw_ino ino)

@@ -318,7 +318,7 @@ int fsck_check_xattrs(struct fsck *f)
 		rc = check_unreferenced(f);
 	if (rc || f->stop)
 		return rc;
-	/* After an update, which contested.c makes, the reference counts of this round are stale. */
+	/* After an update, which contested.c makes, the counts of this round are stale. */
 	if (f->allocated)
 		return 0;
 	rc = check_blocks(f);
