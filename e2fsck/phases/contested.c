@@ -36,8 +36,7 @@ static void refuse_unshare(struct fsck_contest *c, uint64_t needed, uint64_t fre
 	(void)FSCK_FOUND(f, UNSHARE_NOSPC, .num = blocks, .num2 = free);
 	if (f->round && f->opts.mode != FSCK_NO && !f->opts.all_told)
 		xw_log(&f->diag, XW_LOG_WARN,
-		       "files go on sharing blocks: copies need at least %llu blocks, and %llu are "
-		       "free",
+		       "files still share blocks: clones need at least %llu blocks, %llu are free",
 		       (unsigned long long)blocks, (unsigned long long)free);
 }
 

@@ -324,7 +324,7 @@ int fsck_itree_build(struct fsck *f)
 			return rc;
 		xw_diag_clear(&f->diag);
 		xw_log(&f->diag, XW_LOG_WARN,
-		       "directory inode %u: its itree cannot be rebuilt; the directory has none "
+		       "directory inode %u: cannot rebuild the itree; the directory has no itree "
 		       "now",
 		       d->ino);
 		rc = 0;
