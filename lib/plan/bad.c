@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists are short in practice, so a sorted array is sufficient. The behavior of mke2fs was
- * observed: blocks out of range are ignored with a message, bad backups cause a warning. Lines that
- * are not a number, which mke2fs skips, are refused. The blocks reserved for descriptors end before
- * a bad block; mke2fs includes it and e2fsck complains.
+ * Lists are short in practice, so a sorted array is sufficient. As in mke2fs (observed), blocks out
+ * of range are ignored with a message, and a bad block in a backup superblock or its descriptors
+ * causes a warning. Two differences: mke2fs skips lines that are not a number, which are an error
+ * here; and it includes bad blocks in s_reserved_gdt_blocks, about which e2fsck complains, while
+ * here the reserved descriptors end before the first bad block.
  */
 #include "plan/bad.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "plan/map.h"
 #include "plan/parse.h"
 
@@ -41,25 +43,19 @@ int xw_bad_parse(const char *name, const char *text, size_t len, struct xw_mkfs_
 		 struct xw_diag *diag)
 {
 	const char *end = text + len;
-	unsigned line = 0;
-	int err = 0;
 
-	while (text < end && !err) {
+	for (unsigned line = 1; text < end; line++) {
 		const char *eol = memchr(text, '\n', (size_t)(end - text));
+		int rc;
 
 		if (!eol)
 			eol = end;
-		err = parse_line(name, ++line, text, (size_t)(eol - text), p, diag);
+		rc = parse_line(name, line, text, (size_t)(eol - text), p, diag);
+		if (rc)
+			return rc;
 		text = eol + 1;
 	}
-	return err;
-}
-
-static int cmp(const void *a, const void *b)
-{
-	const xw_blk *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
+	return 0;
 }
 
 int xw_bad_finish(struct xw_mkfs_params *p, struct xw_diag *diag)
@@ -72,7 +68,7 @@ int xw_bad_finish(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (xw_has_ro(&p->features, XW_RO_BIGALLOC))
 		return xw_fail(diag, XW_ERR_UNSUPPORTED,
 			       "-O bigalloc: bad blocks are not supported with it");
-	qsort(p->bad.v, p->bad.n, sizeof(*p->bad.v), cmp);
+	qsort(p->bad.v, p->bad.n, sizeof(*p->bad.v), xw_by_u64);
 	for (size_t i = 0; i < p->bad.n; i++) {
 		xw_blk blk = p->bad.v[i];
 
@@ -93,25 +89,9 @@ int xw_bad_finish(struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
-/* Index of the first one at or after blk. */
-static size_t bad_from(const struct xw_geo *geo, xw_blk blk)
-{
-	size_t lo = 0, hi = geo->n_bad;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (geo->bad[mid] < blk)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 xw_blk xw_geo_next_bad(const struct xw_geo *geo, xw_blk blk)
 {
-	size_t i = bad_from(geo, blk);
+	const size_t i = XW_LOWER_BOUND(k, geo->n_bad, geo->bad[k] >= blk);
 
 	return i < geo->n_bad ? geo->bad[i] : XW_BLK_MAX;
 }
@@ -137,7 +117,7 @@ uint32_t xw_geo_good_after_desc(const struct xw_geo *geo)
 	return (uint32_t)good;
 }
 
-/* Is there another copy of block `at` of the group's head? */
+/* Does another group hold a copy of block `at` of this group's superblock and descriptors? */
 static bool is_copy(const struct xw_geo *geo, uint32_t group, uint64_t at)
 {
 	if (xw_geo_meta_bg(geo) && at == xw_geo_has_super(geo, group))

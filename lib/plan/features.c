@@ -18,9 +18,9 @@ struct row {
 	enum xw_feature_word word;
 	uint32_t bit;
 	bool make; /* this build can create it */
-	const char *needs[2]; /* all of them must be set too */
-	const char *conflicts; /* must be clear */
-	const char *replaces; /* is cleared by this one */
+	const char *needs[2]; /* features that must be set too */
+	const char *conflicts; /* feature that must be clear */
+	const char *replaces; /* feature that this one clears */
 };
 
 #define C XW_FW_COMPAT
@@ -139,7 +139,7 @@ int xw_feature_find(const char *name, size_t len, enum xw_feature_word *word, ui
 	return 0;
 }
 
-/* One word of a list: [^-+]name or none. */
+/* Apply one word of a list: a name, which may begin with ^, - or +; or "none". */
 static int apply_word(struct xw_features *f, const char *text, size_t len, struct xw_diag *diag)
 {
 	bool clear = len > 0 && (*text == '^' || *text == '-');
@@ -178,11 +178,14 @@ int xw_features_apply(struct xw_features *f, const char *list, struct xw_diag *d
 {
 	const char *word;
 	size_t len;
-	int err = 0;
 
-	while (!err && (word = xw_list_word(&list, &len)))
-		err = apply_word(f, word, len, diag);
-	return err;
+	while ((word = xw_list_word(&list, &len))) {
+		int rc = apply_word(f, word, len, diag);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 static int check_row(struct xw_features *f, const struct row *row, struct xw_diag *diag)
@@ -209,7 +212,7 @@ static int check_row(struct xw_features *f, const struct row *row, struct xw_dia
 
 int xw_features_check(struct xw_features *f, struct xw_diag *diag)
 {
-	/* an external journal is no filesystem: few features remain */
+	/* an external journal is not a filesystem: only metadata_csum remains */
 	if (f->w[XW_FW_INCOMPAT] & XW_INCOMPAT_JOURNAL_DEV) {
 		f->w[XW_FW_COMPAT] = 0;
 		f->w[XW_FW_INCOMPAT] = XW_INCOMPAT_JOURNAL_DEV;
@@ -217,10 +220,10 @@ int xw_features_check(struct xw_features *f, struct xw_diag *diag)
 		return 0;
 	}
 	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
-		int err = row_set(f, &rows[i]) ? check_row(f, &rows[i], diag) : 0;
+		int rc = row_set(f, &rows[i]) ? check_row(f, &rows[i], diag) : 0;
 
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 	}
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Feature names and bits, and which combinations make sense. */
+/* Feature names and bits, and their valid combinations. */
 #ifndef XW_PLAN_FEATURES_H
 #define XW_PLAN_FEATURES_H
 
@@ -20,25 +20,25 @@ const char *xw_list_word(const char **list, size_t *len);
 /* Name as dumpe2fs prints it; NULL when unknown. Static storage. */
 const char *xw_feature_name(enum xw_feature_word word, uint32_t bit);
 /*
- * The names of all, with a blank between two, as dumpe2fs prints them: FEATURE_C4 is the name of an
- * unknown one.
+ * The names of all features in f, separated by blanks, as dumpe2fs prints them. An unknown feature
+ * is named by its word and bit: FEATURE_C4.
  */
 #define XW_FEATURE_WORDS (96 * 24)
 void xw_feature_words(const struct xw_features *f, char list[XW_FEATURE_WORDS]);
 /*
- * Name or alias ("extents" for extent, "gdt_csum" and "uninit_groups" for uninit_bg), any case. 0
- * and *word, *bit; XW_ERR_NOTFOUND for an unknown name.
+ * Find a feature by its name or an alias ("extents" for extent, "gdt_csum" and "uninit_groups" for
+ * uninit_bg), ignoring case. XW_ERR_NOTFOUND: unknown name.
  */
 int xw_feature_find(const char *name, size_t len, enum xw_feature_word *word, uint32_t *bit);
 /*
  * Apply a -O list ("a,^b,none") to *f in order. XW_ERR_USAGE names an unknown feature,
- * XW_ERR_UNSUPPORTED a known one that this build cannot create. `none` clears all earlier ones.
+ * XW_ERR_UNSUPPORTED a known one that this build cannot create. `none` clears all features.
  */
 int xw_features_apply(struct xw_features *f, const char *list, struct xw_diag *diag);
 /*
- * Refuse impossible combinations and resolve implied ones as mke2fs does (metadata_csum turns
- * uninit_bg off, 64bit needs extent, resize_inode with meta_bg is refused ...). XW_ERR_USAGE with
- * both names.
+ * Refuse invalid combinations (64bit needs extent, resize_inode excludes meta_bg ...), and clear
+ * features replaced by others (uninit_bg by metadata_csum), as mke2fs does. XW_ERR_USAGE: the
+ * message names both features.
  */
 int xw_features_check(struct xw_features *f, struct xw_diag *diag);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the requested parameters to the final ones. The order is that of mke2fs: type, usage types,
- * -O, -j; then revision and creator restrictions; then sizes. Only the size comes first, since it
- * selects a usage type where the user names none.
+ * Computes the final parameters from the requested ones. The order is that of mke2fs: type, usage
+ * types, -O, -j; then restrictions by revision and creator; then sizes. Only the filesystem size is
+ * determined first, since it selects the usage type without -T.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <uuid/uuid.h>
 
+#include "base/auto.h"
 #include "disk/super.h"
 #include "plan/geometry.h"
 #include "plan/parse.h"
@@ -55,27 +56,27 @@ static int settle_revision_0(struct xw_mkfs_params *p, const struct xw_features 
 static int settle_features(struct xw_mkfs_params *p, const struct xw_usage *u, struct xw_diag *diag)
 {
 	struct xw_features asked = {{0}};
-	int err = xw_usage_features(u, p, diag);
+	int rc = xw_usage_features(u, p, diag);
 
-	if (!err && p->feature_list)
-		err = xw_features_apply(&asked, p->feature_list, diag);
-	if (err)
-		return err;
+	if (!rc && p->feature_list)
+		rc = xw_features_apply(&asked, p->feature_list, diag);
+	if (rc)
+		return rc;
 	if (p->add_journal || p->journal_bytes || p->journal_device)
 		p->features.w[XW_FW_COMPAT] |= XW_COMPAT_HAS_JOURNAL;
 	p->journal_asked =
 		p->add_journal || p->journal_bytes || xw_has_compat(&asked, XW_COMPAT_HAS_JOURNAL);
 	p->revision = p->revision < 0 ? 1 : p->revision;
 	if (!p->revision)
-		err = settle_revision_0(p, &asked, diag);
+		rc = settle_revision_0(p, &asked, diag);
 	else if (p->creator_os == XW_OS_HURD)
-		err = settle_hurd(p, &asked, diag);
-	if (!err)
-		err = xw_params_imply_features(p, diag);
-	return err ? err : xw_features_check(&p->features, diag);
+		rc = settle_hurd(p, &asked, diag);
+	if (!rc)
+		rc = xw_params_imply_features(p, diag);
+	return rc ? rc : xw_features_check(&p->features, diag);
 }
 
-/* The unit of SIZE is determined by -b alone, whatever the block size becomes. */
+/* SIZE without a suffix counts KiB, or with -b blocks; a block size from a type is no unit. */
 static int settle_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
 {
 	uint64_t unit = p->block_size ? p->block_size : 1024;
@@ -88,7 +89,7 @@ static int settle_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_d
 	if (dev_bytes && dev_bytes <= p->offset)
 		return xw_fail(diag, XW_ERR_USAGE, "-E offset=%llu: the target ends at %llu",
 			       (unsigned long long)p->offset, (unsigned long long)dev_bytes);
-	/* of a whole device mke2fs uses only whole memory pages */
+	/* without SIZE, mke2fs rounds the device size down to whole memory pages */
 	p->size_bytes = dev_bytes ? (dev_bytes - p->offset) & ~(uint64_t)4095 : 0;
 	if (dev_bytes && !p->size_bytes)
 		return xw_fail(diag, XW_ERR_USAGE, "the target is too small for a filesystem");
@@ -97,27 +98,26 @@ static int settle_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_d
 
 static int settle_usage(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
-	struct xw_usage u;
-	int err = xw_usage_open(p, xw_params_planned_bytes(p), diag, &u);
+	auto_end(xw_usage_close) struct xw_usage u;
+	int rc = xw_usage_open(p, xw_params_planned_bytes(p), diag, &u);
 
-	if (err)
-		return err;
-	err = xw_usage_extended(&u, p, diag);
-	if (!err)
-		err = settle_features(p, &u, diag);
-	if (!err)
-		err = xw_usage_values(&u, p, diag);
-	xw_usage_close(&u);
+	if (!rc)
+		rc = xw_usage_extended(&u, p, diag);
+	if (!rc)
+		rc = settle_features(p, &u, diag);
+	if (!rc)
+		rc = xw_usage_values(&u, p, diag);
+	if (rc)
+		return rc;
 	if (p->creator_os == XW_OS_DEFAULT)
 		p->creator_os = 0;
 	if (p->reserved_percent < 0)
 		p->reserved_percent = p->size_bytes ? 5 : 0;
-	/* again: the size may have added 64bit */
-	return err ? err : xw_features_check(&p->features, diag);
+	return xw_features_check(&p->features, diag); /* again: the size may have added 64bit */
 }
 
-/* Options given without the feature that they belong to. */
-static int check_needs(const struct xw_mkfs_params *p, struct xw_diag *diag)
+/* Refuse options whose feature is not set. */
+static int check_needs(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	bool bigalloc = xw_has_ro(&p->features, XW_RO_BIGALLOC);
 
@@ -159,7 +159,10 @@ static int settle_resize(struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
-/* Descriptor blocks of a size; without -g, as resize2fs counts them for the resize inode. */
+/*
+ * Number of descriptor blocks of a filesystem of this size. Without -g groups are of the maximum
+ * size, as resize2fs assumes.
+ */
 static uint64_t desc_blocks_of(const struct xw_mkfs_params *p, uint64_t bytes)
 {
 	const unsigned desc = xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? 64 : 32;
@@ -169,7 +172,7 @@ static uint64_t desc_blocks_of(const struct xw_mkfs_params *p, uint64_t bytes)
 	return xw_div_up(xw_div_up(bytes / p->block_size, group), p->block_size / desc);
 }
 
-/* Options beside --grow-to and --grow-ratio that ask for the opposite. */
+/* Refuse options that contradict --grow-to or --grow-ratio. */
 static int check_growth(const struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	const uint64_t reserved =
@@ -187,15 +190,15 @@ static int check_growth(const struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
-/* --grow-to: descriptors and, in every group, inodes for that size. */
+/* --grow-to: reserve descriptor blocks for that size, and choose the number of inodes for it. */
 static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	const uint64_t most =
 		xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? XW_BLK_MAX : UINT32_MAX;
-	const int err = check_growth(p, diag);
+	const int rc = check_growth(p, diag);
 
-	if (err || !p->grow_bytes)
-		return err;
+	if (rc || !p->grow_bytes)
+		return rc;
 	if (p->grow_bytes <= p->size_bytes)
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "--grow-to: %llu bytes are not more than the filesystem has, %llu",
@@ -212,9 +215,9 @@ static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
 		       "--grow-to: resize2fs enlarges a bigalloc filesystem only with its option "
 		       "-f");
 	if (xw_has_incompat(&p->features, XW_INCOMPAT_META_BG))
-		return 0; /* room for descriptors comes with the groups */
+		return 0; /* added groups contain their descriptors */
 	if (desc_blocks_of(p, p->grow_bytes) > p->block_size / 4) {
-		/* more than the double-indirect block of the resize inode refers to */
+		/* the double-indirect block of the resize inode cannot refer to that many */
 		p->features.w[XW_FW_INCOMPAT] |= XW_INCOMPAT_META_BG;
 		p->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
 	} else if (!xw_has_compat(&p->features, XW_COMPAT_RESIZE_INODE))
@@ -232,14 +235,14 @@ static int check_journal(const struct xw_mkfs_params *p, struct xw_diag *diag)
 	bool tiny = p->size_bytes &&
 		    !xw_journal_default_blocks(p->size_bytes / p->block_size, p->block_size);
 
-	/* too small for any journal: none is created, even if one was requested */
+	/* a filesystem too small for any journal is made without one, even if it was requested */
 	if (p->journal_bytes && !tiny && (blocks < 1024 || blocks > 10240000))
 		return xw_fail(diag, XW_ERR_USAGE, "-J size: %llu blocks; must be 1024 to 10240000",
 			       (unsigned long long)blocks);
 	return 0;
 }
 
-/* Clusters of 16 blocks unless -C says otherwise. */
+/* Without -C a cluster has 16 blocks. */
 static int check_clusters(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	if (!xw_has_ro(&p->features, XW_RO_BIGALLOC))
@@ -249,13 +252,13 @@ static int check_clusters(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (p->cluster_size < 2 * p->block_size)
 		return xw_fail(diag, XW_ERR_USAGE, "-C %u: at least two blocks, %u bytes",
 			       p->cluster_size, 2 * p->block_size);
-	/* a file takes one; without SIZE the files are counted */
+	/* a file needs at least a cluster; without SIZE and -i the inodes are counted instead */
 	if (p->size_bytes || p->bytes_per_inode)
 		p->bytes_per_inode = XW_MAX(p->bytes_per_inode, p->cluster_size);
 	return 0;
 }
 
-/* -b and its upper limits; the block size may be undetermined still. */
+/* Check -g and -I against the block size, unless that is still undetermined (0). */
 static int check_block_size(const struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	if (!p->block_size)
@@ -289,41 +292,36 @@ static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 int xw_params_check(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	struct xw_diag quiet = {0}; /* xw_params_finish issues the warnings */
-	struct xw_usage u;
-	int err = xw_usage_open(p, 0, &quiet, &u);
+	auto_end(xw_usage_close) struct xw_usage u;
+	int rc = xw_usage_open(p, 0, &quiet, &u);
 
-	if (!err) {
-		err = settle_features(p, &u, &quiet);
-		xw_usage_close(&u);
-	}
-	if (!err)
-		err = check_needs(p, &quiet);
-	if (!err)
-		err = check_block_size(p, &quiet);
-	return err ? xw_fail(diag, err, "%s", quiet.text) : 0;
+	if (!rc)
+		rc = settle_features(p, &u, &quiet);
+	if (!rc)
+		rc = check_needs(p, &quiet);
+	if (!rc)
+		rc = check_block_size(p, &quiet);
+	return rc ? xw_fail(diag, rc, "%s", quiet.text) : 0;
 }
 
 int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
 {
-	int err = settle_size(p, dev_bytes, diag);
+	static int (*const steps[])(struct xw_mkfs_params * p, struct xw_diag * diag) = {
+		settle_usage,
+		check_needs,
+		settle_flex,
+		settle_growth,
+		settle_resize,
+		check_rest,
+		xw_params_finish_features,
+	};
+	int rc = settle_size(p, dev_bytes, diag);
 
-	if (!err)
-		err = settle_usage(p, diag);
-	if (!err)
-		err = check_needs(p, diag);
-	if (!err)
-		err = settle_flex(p, diag);
-	if (!err)
-		err = settle_growth(p, diag);
-	if (!err)
-		err = settle_resize(p, diag);
-	if (!err)
-		err = check_rest(p, diag);
-	if (!err)
-		err = xw_params_finish_features(p, diag);
-	if (err)
-		return err;
-	/* the resize inode maps its reserved blocks beyond 4 GiB */
+	for (size_t i = 0; i < XW_ARRAY_SIZE(steps) && !rc; i++)
+		rc = steps[i](p, diag);
+	if (rc)
+		return rc;
+	/* the double-indirect block gives the resize inode a size of over 4 GiB */
 	if (xw_has_compat(&p->features, XW_COMPAT_RESIZE_INODE) && p->block_size >= 4096)
 		p->features.w[XW_FW_RO_COMPAT] |= XW_RO_LARGE_FILE;
 	if (!p->uuid_set)

@@ -3,29 +3,33 @@
  * Placement of bitmaps and inode tables with flex_bg as in mke2fs 1.47.0 (observed;
  * tests/oracle/geometry.sh compares).
  *
- * Group by group, each object is placed right after the same object of the previous group if
- * possible; the first object of its kind leaves room for all others of the flex group (in a flex
- * group of a single group: for as many as a full one has). If that place is taken, the next one
- * that fits is used, but only if it starts within as many blocks as this object and all following
- * ones need (at most a quarter of a group); else the first free run of that many blocks from the
- * start of the flex group, else the first place there that fits just this object. With
- * packed_meta_blocks the whole filesystem is one range: first all block bitmaps, then all inode
- * bitmaps, then all tables, each at the first place that fits.
+ * Group by group, each bitmap or table is placed right after that of the previous group if
+ * possible; the first one of its kind leaves room for those of the whole flex group (a flex group
+ * of a single group: for those of a full one). If that place is in use, the next one that fits is
+ * taken if it starts within as many blocks as this object and those of all following groups need
+ * (at most a quarter of a group); else the first free run of that many blocks from the start of the
+ * flex group; else the first place there that fits this object alone. With packed_meta_blocks the
+ * whole filesystem is one range: first all block bitmaps, then all inode bitmaps, then all tables,
+ * each at the first place that fits.
  *
- * Ranges with the same heads inside have the same layout, so only one of each kind is computed.
+ * Ranges with heads at the same offsets have the same layout, which is computed only once.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/search.h"
 #include "plan/map.h"
 
-/* One range being laid out. Block numbers are absolute. */
+/* A range of groups being laid out. Block numbers are absolute. */
 struct range {
 	const struct xw_geo *geo;
+	struct xw_diag *diag;
 	uint32_t first, groups;
 	xw_blk start, end;
-	XW_VEC(struct xw_run) taken; /* ascending, merged; without heads */
-	xw_blk gap_start, gap_end; /* result of the last lookup: no head in between */
+	XW_VEC(struct xw_run) used; /* ascending, merged; without heads */
+	xw_blk gap_start, gap_end; /* no head in between: cached by head_in() */
+	struct xw_geo_map map; /* taken over by range_finish() */
 };
 
 /* End of the head that overlaps [at, at + len), 0 when there is none. */
@@ -49,20 +53,10 @@ static xw_blk head_in(struct range *r, xw_blk at, uint64_t len)
 	return r->gap_end + xw_geo_head(geo, next);
 }
 
-/* Index of the first taken run that ends after `at`. */
-static size_t taken_after(const struct range *r, xw_blk at)
+/* Index of the first used run that ends after `at`. */
+static size_t used_after(const struct range *r, xw_blk at)
 {
-	size_t lo = 0, hi = r->taken.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->taken.v[mid].start + r->taken.v[mid].len <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return XW_LOWER_BOUND(i, r->used.n, r->used.v[i].start + r->used.v[i].len > at);
 }
 
 /* First run of len free blocks in [from, to). */
@@ -70,10 +64,10 @@ static bool find_free(struct range *r, xw_blk from, xw_blk to, uint64_t len, xw_
 {
 	while (from < to && len <= to - from) {
 		xw_blk end = head_in(r, from, len);
-		size_t i = end ? 0 : taken_after(r, from);
+		size_t i = end ? 0 : used_after(r, from);
 
-		if (!end && i < r->taken.n && r->taken.v[i].start < from + len)
-			end = r->taken.v[i].start + r->taken.v[i].len;
+		if (!end && i < r->used.n && r->used.v[i].start < from + len)
+			end = r->used.v[i].start + r->used.v[i].len;
 		if (!end) {
 			*out = from;
 			return true;
@@ -83,41 +77,68 @@ static bool find_free(struct range *r, xw_blk from, xw_blk to, uint64_t len, xw_
 	return false;
 }
 
-static int take(struct range *r, xw_blk start, uint64_t len)
+static int nomem(struct xw_diag *diag)
 {
-	size_t i = taken_after(r, start);
+	return xw_fail_nomem(diag, "group layout");
+}
+
+static int mark_used(struct range *r, xw_blk start, uint64_t len)
+{
+	size_t i = used_after(r, start);
 	struct xw_run run = {start, len};
 
-	if (i > 0 && r->taken.v[i - 1].start + r->taken.v[i - 1].len == start) {
-		r->taken.v[i - 1].len += len;
+	if (i > 0 && r->used.v[i - 1].start + r->used.v[i - 1].len == start) {
+		r->used.v[i - 1].len += len;
 	} else {
-		if (xw_vec_push(&r->taken, run))
-			return XW_ERR_NOMEM;
-		memmove(&r->taken.v[i + 1], &r->taken.v[i], (r->taken.n - 1 - i) * sizeof(run));
-		r->taken.v[i++] = run;
+		if (xw_vec_push(&r->used, run))
+			return nomem(r->diag);
+		memmove(&r->used.v[i + 1], &r->used.v[i], (r->used.n - 1 - i) * sizeof(run));
+		r->used.v[i++] = run;
 	}
-	if (i < r->taken.n && r->taken.v[i].start == start + len) {
-		r->taken.v[i - 1].len += r->taken.v[i].len;
-		memmove(&r->taken.v[i], &r->taken.v[i + 1], (r->taken.n - 1 - i) * sizeof(run));
-		r->taken.n--;
+	if (i < r->used.n && r->used.v[i].start == start + len) {
+		r->used.v[i - 1].len += r->used.v[i].len;
+		memmove(&r->used.v[i], &r->used.v[i + 1], (r->used.n - 1 - i) * sizeof(run));
+		r->used.n--;
 	}
 	return 0;
 }
 
-static int range_init(struct range *r, const struct xw_geo *geo, uint32_t first, uint32_t groups)
+static int range_init(struct range *r, const struct xw_geo *geo, uint32_t first, uint32_t groups,
+		      struct xw_diag *diag)
 {
+	int rc = 0;
+
 	memset(r, 0, sizeof(*r));
 	r->geo = geo;
+	r->diag = diag;
 	r->first = first;
 	r->groups = groups;
 	r->start = xw_geo_group_start(geo, first);
 	r->end = first + (uint64_t)groups >= geo->groups ? geo->blocks
 							 : xw_geo_group_start(geo, first + groups);
-	/* all from here on: the search for one object may go past the end of the range */
-	for (size_t i = 0; i < geo->n_bad; i++) {
-		if (geo->bad[i] >= r->start && take(r, geo->bad[i], 1))
-			return XW_ERR_NOMEM;
+	xw_map_init(&r->map, geo, first);
+	/* including those after the range: the last object's search may go beyond its end */
+	for (size_t i = 0; i < geo->n_bad && !rc; i++) {
+		if (geo->bad[i] >= r->start)
+			rc = mark_used(r, geo->bad[i], 1);
 	}
+	return rc;
+}
+
+static void range_end(struct range *r)
+{
+	xw_vec_free(&r->used);
+	xw_map_free(&r->map);
+}
+
+/* Complete the map and append it to geo->maps, of which *cap are allocated. */
+static int range_finish(struct range *r, struct xw_geo *geo, size_t *cap)
+{
+	if (xw_map_seal(&r->map) ||
+	    xw_vec_reserve_((void **)&geo->maps, cap, geo->n_maps + 1, sizeof(*geo->maps)))
+		return nomem(r->diag);
+	geo->maps[geo->n_maps++] = r->map;
+	memset(&r->map, 0, sizeof(r->map));
 	return 0;
 }
 
@@ -133,101 +154,71 @@ static bool choose(struct range *r, xw_blk want, uint32_t i, uint64_t unit, xw_b
 	       find_free(r, r->start, r->end, unit, out);
 }
 
-static int no_room(const struct xw_geo *geo, uint32_t group, struct xw_diag *diag)
+static int no_room(const struct range *r, uint32_t i)
 {
-	return xw_fail(diag, XW_ERR_LIMIT,
-		       geo->n_bad
+	return xw_fail(r->diag, XW_ERR_LIMIT,
+		       r->geo->n_bad
 			       ? "group %u: no room for its bitmaps and inode table beside the bad "
 				 "blocks"
 			       : "group %u: no room for its bitmaps and inode table; try fewer "
 				 "inodes",
-		       group);
+		       r->first + i);
 }
 
-static int place(struct range *r, struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t i,
-		 xw_blk want, xw_blk *out, struct xw_diag *diag)
+/* Add the i-th group's object at `at` to the map. */
+static int add(struct range *r, int kind, uint32_t i, xw_blk at)
 {
-	uint32_t unit = map->unit[kind];
-
-	if (!choose(r, want, i, unit, out) || (r->geo->n_bad && *out + unit > r->end))
-		return no_room(r->geo, r->first + i, diag);
-	if (take(r, *out, unit) || xw_map_add(map, kind, i, 1, *out - r->start))
-		return xw_fail_nomem(diag, "group layout");
-	return 0;
+	return xw_map_add(&r->map, (enum xw_meta_kind)kind, i, 1, at - r->start) ? nomem(r->diag)
+										 : 0;
 }
 
-/* Complete the map, or return err with the reason. */
-static int finish(struct range *r, struct xw_geo_map *map, int err, struct xw_diag *diag)
-{
-	if (!err && xw_map_seal(map))
-		err = xw_fail_nomem(diag, "group layout");
-	xw_vec_free(&r->taken);
-	if (err)
-		xw_map_free(map);
-	return err;
-}
-
-int xw_geo_flex_map(const struct xw_geo *geo, uint32_t first, struct xw_geo_map *map,
+static int flex_map(struct xw_geo *geo, size_t *cap, uint32_t first, uint32_t name,
 		    struct xw_diag *diag)
 {
-	struct range r;
+	auto_end(range_end) struct range r;
 	xw_blk at[XW_META_KINDS] = {0};
-	int err = 0;
+	int rc = range_init(&r, geo, first, XW_MIN(geo->flex_size, geo->groups - first), diag);
 
-	xw_map_init(map, geo, first);
-	if (range_init(&r, geo, first, XW_MIN(geo->flex_size, geo->groups - first)))
-		err = xw_fail_nomem(diag, "group layout");
-	for (uint32_t i = 0; i < r.groups && !err; i++) {
-		for (int k = 0; k < XW_META_KINDS && !err; k++) {
-			xw_blk want = at[k] ? at[k] + map->unit[k] : 0;
+	for (uint32_t i = 0; i < r.groups; i++) {
+		for (int k = 0; k < XW_META_KINDS && !rc; k++) {
+			const uint32_t unit = r.map.unit[k];
+			xw_blk want = at[k] ? at[k] + unit : 0;
 
 			if (!at[k] && k)
 				want = at[k - 1] + (r.groups > 1 ? r.groups : geo->flex_size);
-			err = place(&r, map, (enum xw_meta_kind)k, i, want, &at[k], diag);
+			if (!choose(&r, want, i, unit, &at[k]) ||
+			    (geo->n_bad && at[k] + unit > r.end))
+				return no_room(&r, i);
+			rc = mark_used(&r, at[k], unit);
+			if (!rc)
+				rc = add(&r, k, i, at[k]);
 		}
+		if (rc)
+			return rc;
 	}
-	return finish(&r, map, err, diag);
+	r.map.first_group = name;
+	return range_finish(&r, geo, cap);
 }
 
-int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct xw_diag *diag)
+static int packed_map(struct xw_geo *geo, struct xw_diag *diag)
 {
-	struct range r;
+	auto_end(range_end) struct range r;
 	xw_blk at = geo->first_data_block;
-	int err = 0;
+	int rc = range_init(&r, geo, 0, geo->groups, diag);
+	size_t cap = 0;
 
-	xw_map_init(map, geo, 0);
-	if (range_init(&r, geo, 0, geo->groups))
-		err = xw_fail_nomem(diag, "group layout");
-	for (int k = 0; k < XW_META_KINDS && !err; k++) {
-		for (uint32_t i = 0; i < r.groups && !err; i++) {
-			if (!find_free(&r, at, r.end, map->unit[k], &at))
-				err = no_room(geo, i, diag);
-			else if (xw_map_add(map, (enum xw_meta_kind)k, i, 1, at - r.start))
-				err = xw_fail_nomem(diag, "group layout");
-			at += map->unit[k];
+	for (int k = 0; k < XW_META_KINDS; k++) {
+		for (uint32_t i = 0; i < r.groups && !rc; i++) {
+			if (!find_free(&r, at, r.end, r.map.unit[k], &at))
+				return no_room(&r, i);
+			rc = add(&r, k, i, at);
+			at += r.map.unit[k];
 		}
 	}
-	return finish(&r, map, err, diag);
+	return rc ? rc : range_finish(&r, geo, &cap);
 }
 
-static int add_map(struct xw_geo *geo, size_t *cap, uint32_t first, uint32_t name,
-		   struct xw_diag *diag)
-{
-	struct xw_geo_map map;
-	int err = xw_geo_flex_map(geo, first, &map, diag);
-
-	if (err)
-		return err;
-	map.first_group = name;
-	if (xw_vec_reserve_((void **)&geo->maps, cap, geo->n_maps + 1, sizeof(*geo->maps))) {
-		xw_map_free(&map);
-		return xw_fail_nomem(diag, "group layout");
-	}
-	geo->maps[geo->n_maps++] = map;
-	return 0;
-}
-
-/* The first group from here on that makes its flex group differ from others; geo->groups: none. */
+/* First group >= `group` that makes its flex group differ from others; geo->groups: none. */
 static uint32_t next_special(const struct xw_geo *geo, uint32_t group)
 {
 	uint32_t super = xw_geo_dense(geo) ? geo->groups : xw_geo_next_super(geo, group);
@@ -237,99 +228,84 @@ static uint32_t next_special(const struct xw_geo *geo, uint32_t group)
 }
 
 /*
- * The first n_common maps serve every flex group without a map of its own: just one, or with
- * meta_bg as many as a meta group has flex groups, since its descriptors lie in three of its
- * groups. The others, ascending, are those of flex groups that contain a superblock copy or a bad
- * block, and the last one, which may be short. Without sparse_super every group has a copy, and all
- * flex groups but the last are equal again.
+ * The first n_common maps are shared by all flex groups without a map of their own. One is enough,
+ * but with meta_bg there are as many as a meta group has flex groups, since descriptors lie in
+ * three groups of a meta group. The other maps, ascending, are those of flex groups that contain a
+ * superblock copy or a bad block, and that of the last flex group, which may be short. Without
+ * sparse_super every group has a copy, so all flex groups but the last are equal again.
  */
 static int common_maps(struct xw_geo *geo, size_t *cap, uint32_t last, struct xw_diag *diag)
 {
 	uint32_t mask = geo->flex_size - 1, kinds = 1;
-	int err = 0;
+	int rc = 0;
 
 	if (xw_geo_meta_bg(geo) && geo->desc_per_block > geo->flex_size)
 		kinds = geo->desc_per_block / geo->flex_size;
-	for (uint32_t k = 0; k < kinds && !err; k++) {
+	for (uint32_t k = 0; k < kinds && !rc; k++) {
 		uint64_t g = (uint64_t)k * geo->flex_size;
 
 		while (g < last && (next_special(geo, (uint32_t)g) & ~mask) == g)
 			g += (uint64_t)kinds * geo->flex_size;
-		err = add_map(geo, cap, g < last ? (uint32_t)g : last, XW_MAP_ANY, diag);
+		rc = flex_map(geo, cap, g < last ? (uint32_t)g : last, XW_MAP_ANY, diag);
 	}
 	geo->n_common = kinds;
-	return err;
+	return rc;
 }
 
 int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag)
 {
 	uint32_t mask = geo->flex_size - 1, last = (geo->groups - 1) & ~mask;
 	size_t cap = 0;
-	int err;
+	int rc;
 
-	if (geo->packed_meta) {
-		if (xw_vec_reserve_((void **)&geo->maps, &cap, 1, sizeof(*geo->maps)))
-			return xw_fail_nomem(diag, "group layout");
-		err = xw_geo_packed_map(geo, &geo->maps[0], diag);
-		geo->n_maps = !err;
-		return err;
-	}
-	err = common_maps(geo, &cap, last, diag);
-	for (uint64_t g = 0; !err && g < last; g = (g & ~(uint64_t)mask) + geo->flex_size) {
+	if (geo->packed_meta)
+		return packed_map(geo, diag);
+	rc = common_maps(geo, &cap, last, diag);
+	for (uint64_t g = 0; !rc && g < last; g = (g & ~(uint64_t)mask) + geo->flex_size) {
 		g = next_special(geo, (uint32_t)g);
 		if (g < last)
-			err = add_map(geo, &cap, (uint32_t)g & ~mask, (uint32_t)g & ~mask, diag);
+			rc = flex_map(geo, &cap, (uint32_t)g & ~mask, (uint32_t)g & ~mask, diag);
 	}
-	return err ? err : add_map(geo, &cap, last, last, diag);
+	return rc ? rc : flex_map(geo, &cap, last, last, diag);
 }
 
 /* Map of a group that has bad blocks: each object at its regular place, or the next good one. */
-static int own_map(const struct xw_geo *geo, uint32_t group, struct xw_geo_map *map,
-		   struct xw_diag *diag)
+static int own_map(struct xw_geo *geo, size_t *cap, uint32_t group, struct xw_diag *diag)
 {
+	auto_end(range_end) struct range r;
 	struct xw_group_place p;
-	struct range r;
 	xw_blk want[XW_META_KINDS], at;
-	int err = 0;
+	int rc = range_init(&r, geo, group, 1, diag);
 
 	xw_geo_group(geo, group, &p);
 	want[XW_META_BLOCK_BITMAP] = p.block_bitmap;
 	want[XW_META_INODE_BITMAP] = p.inode_bitmap;
 	want[XW_META_INODE_TABLE] = p.inode_table;
-	xw_map_init(map, geo, group);
-	if (range_init(&r, geo, group, 1))
-		err = xw_fail_nomem(diag, "group layout");
-	for (int k = 0; k < XW_META_KINDS && !err; k++) {
-		if (!find_free(&r, want[k], r.end, map->unit[k], &at) &&
-		    !find_free(&r, r.start, r.end, map->unit[k], &at))
-			err = no_room(geo, group, diag);
-		else if (take(&r, at, map->unit[k]) ||
-			 xw_map_add(map, (enum xw_meta_kind)k, 0, 1, at - r.start))
-			err = xw_fail_nomem(diag, "group layout");
+	for (int k = 0; k < XW_META_KINDS && !rc; k++) {
+		const uint32_t unit = r.map.unit[k];
+
+		if (!find_free(&r, want[k], r.end, unit, &at) &&
+		    !find_free(&r, r.start, r.end, unit, &at))
+			return no_room(&r, 0);
+		rc = mark_used(&r, at, unit);
+		if (!rc)
+			rc = add(&r, k, 0, at);
 	}
-	return finish(&r, map, err, diag);
+	return rc ? rc : range_finish(&r, geo, cap);
 }
 
 int xw_geo_own_maps(struct xw_geo *geo, struct xw_diag *diag)
 {
 	xw_blk bad = xw_geo_next_bad(geo, 0);
 	size_t cap = 0;
-	int err = 0;
 
-	while (bad != XW_BLK_MAX && !err) {
+	while (bad != XW_BLK_MAX) {
 		uint32_t group = xw_geo_group_of(geo, bad);
-		struct xw_geo_map map;
+		int rc = own_map(geo, &cap, group, diag);
 
-		err = own_map(geo, group, &map, diag);
-		if (!err && xw_vec_reserve_((void **)&geo->maps, &cap, geo->n_maps + 1,
-					    sizeof(*geo->maps))) {
-			xw_map_free(&map);
-			err = xw_fail_nomem(diag, "group layout");
-		}
-		if (err)
-			break;
-		geo->maps[geo->n_maps++] = map;
+		if (rc)
+			return rc;
 		bad = xw_geo_next_bad(geo, xw_geo_group_start(geo, group) + geo->blocks_per_group);
 	}
-	return err;
+	return 0;
 }

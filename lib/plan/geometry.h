@@ -2,16 +2,16 @@
 /*
  * Geometry: the location of everything except file contents. Pure arithmetic, no I/O.
  *
- * Three ways to compute one:
- *   xw_geo_plan    SIZE known: flex_bg heads as mke2fs lays them out.
- *   xw_geo_stream  SIZE unknown: block 0, room for R descriptor blocks, backup locations skipped;
- *                  data may start, nothing else is placed yet. The number of groups is limited by
- *                  what R blocks can describe.
- *   xw_geo_tail    the end of the stream is known: group count, inodes per group, tables, bitmaps,
- *                  journal.
+ * There are three kinds:
+ *   xw_geo_plan    SIZE is known: the layout of mke2fs.
+ *   xw_geo_stream  SIZE is unknown: only block 0, room for R descriptor blocks, and superblock
+ *                  copies are placed; data is written around them. The number of groups is limited
+ *                  to those that R blocks can describe.
+ *   xw_geo_tail    The end of the stream is known: computes the number of groups and inodes, and
+ *                  places inode tables, bitmaps and journal.
  *
- * Without flex_bg every group holds its own bitmaps and table, so a stream reserves room for them
- * at the end of each group ("the reserve"): stream.c.
+ * Without flex_bg every group contains its own bitmaps and table, so a stream reserves room for
+ * them at the end of each group ("the reserve"): see stream.c.
  */
 #ifndef XW_PLAN_GEOMETRY_H
 #define XW_PLAN_GEOMETRY_H
@@ -27,7 +27,7 @@ struct xw_geo_map;
 
 struct xw_geo {
 	enum xw_geo_kind kind;
-	/* final: without those that mke2fs drops because of the size */
+	/* final: without features that the filesystem is too small or too large for */
 	struct xw_features features;
 	uint32_t block_size, log_block_size;
 	uint32_t first_data_block; /* 1 for 1 KiB blocks without bigalloc, else 0 */
@@ -41,7 +41,7 @@ struct xw_geo {
 	uint32_t desc_size, desc_per_block;
 	uint32_t desc_blocks; /* existing descriptor blocks; for STREAM: R, the room for them */
 	uint32_t reserved_gdt; /* s_reserved_gdt_blocks */
-	/* superblock, descriptors and reserved blocks at the start of a group: the maximum */
+	/* maximum number of superblock, descriptor and reserved blocks at the start of a group */
 	uint32_t head_blocks;
 	uint32_t flex_size; /* groups per flex group; 1 without flex_bg */
 	uint32_t backup_bgs[2]; /* sparse_super2 */
@@ -52,16 +52,16 @@ struct xw_geo {
 	bool packed_meta; /* -E packed_meta_blocks, with flex_bg */
 	/* Locations of bitmaps and tables that do not follow a formula; owned. Use xw_geo_group. */
 	struct xw_geo_map *maps;
-	/* the first n_common serve all flex groups without a map of their own */
+	/* the first n_common maps are shared by all flex groups without a map of their own */
 	size_t n_maps, n_common;
 	/*
-	 * STREAM without flex_bg: groups below shrunk_groups have a reserve of only this many table
-	 * blocks
+	 * STREAM without flex_bg: in the first shrunk_groups groups, the reserve has only
+	 * shrunk_itable table blocks.
 	 */
 	uint32_t shrunk_groups, shrunk_itable;
 	/* TAIL only; owned */
 	struct xw_run *journal_runs; /* data blocks of the journal, in logical order */
-	struct xw_run *journal_map_runs; /* its indirect or extent tree blocks outside the inode */
+	struct xw_run *journal_map_runs; /* the journal's indirect or extent tree blocks */
 	size_t n_journal_runs, n_journal_map_runs;
 	uint64_t journal_map_blocks;
 	xw_blk own_last; /* without flex_bg: start of the bitmaps and table of the last group */
@@ -75,7 +75,7 @@ struct xw_group_place {
 	uint32_t blocks; /* number of blocks in this group (the last may be short) */
 	uint32_t head; /* superblock + descriptors + reserved at its start, 0 = none */
 	bool has_super;
-	/* for STREAM those of the reserve, 0 with flex_bg */
+	/* for STREAM the locations in the reserve, or 0 with flex_bg */
 	xw_blk block_bitmap, inode_bitmap, inode_table;
 };
 
@@ -91,29 +91,29 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 int xw_geo_stream(const struct xw_mkfs_params *p, struct xw_geo *out, struct xw_diag *diag);
 
 struct xw_tail_req {
-	xw_blk used_end; /* past the last block taken (data, directories, xattrs, extents) */
+	xw_blk used_end; /* end of data, directories, xattr blocks and extent tree blocks */
 	/* blocks in use before it, excluding heads and reserves (for --free) */
 	uint64_t used_blocks;
-	uint64_t inodes; /* numbered so far, reserved ones included */
-	uint64_t directories; /* directories among these: --free leaves an inode for each, */
-	uint64_t growth; /* and this many blocks that one more name in each of them can take */
+	uint64_t inodes; /* inodes in use, including reserved ones */
+	uint64_t directories; /* number of directories: --free adds a free inode for each */
+	uint64_t growth; /* blocks needed to add a name to each directory: minimum with --free */
 };
-/* `stream` stays valid and unchanged. XW_ERR_LIMIT when R cannot describe the result. */
+/* XW_ERR_LIMIT: R descriptor blocks cannot describe the result. `stream` is not changed. */
 int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag);
 /*
- * The data has ended and the number of inodes is known, but not yet the metadata after the data:
- * without flex_bg, the reserves of the groups full of data are reduced to the maximum that
- * xw_geo_tail can need, so that metadata may be placed there. With flex_bg nothing changes. *out is
- * a STREAM of its own. XW_ERR_USAGE, XW_ERR_LIMIT as xw_geo_tail.
+ * To be called when data and the number of inodes are known, before other metadata is placed.
+ * Without flex_bg, reduces the reserves of groups full of data to the maximum that xw_geo_tail()
+ * can need, so that metadata may be placed there. With flex_bg *out is a copy of *stream.
+ * XW_ERR_USAGE, XW_ERR_LIMIT as xw_geo_tail().
  */
 int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		  const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag);
 void xw_geo_free(struct xw_geo *geo);
 
 /*
- * Maximum number of inodes in a group: the bits of its bitmap; below 2^16 by a table block, and a
- * multiple of 8.
+ * Maximum number of inodes in a group: the number of bits in a bitmap block, but a multiple of 8
+ * that is at least a table block below 2^16.
  */
 static inline uint32_t xw_geo_inodes_max(const struct xw_geo *geo)
 {
@@ -126,49 +126,46 @@ xw_blk xw_geo_super_at(const struct xw_geo *geo, uint32_t group);
 /* First group >= `group` with a superblock copy; geo->groups when there is none. */
 uint32_t xw_geo_next_super(const struct xw_geo *geo, uint32_t group);
 /*
- * Does this group hold descriptors? All of them follow each superblock copy; with meta_bg one block
- * of them, that of the group's own meta group (as many groups as a block describes), in the first
- * two groups and the last group of the meta group.
+ * Does this group contain descriptors? Without meta_bg, all descriptors follow each superblock
+ * copy. With meta_bg, the first two groups and the last group of each meta group contain the block
+ * of descriptors of that meta group (the groups that one block describes).
  */
 bool xw_geo_has_desc(const struct xw_geo *geo, uint32_t group);
-/*
- * Blocks of superblock, descriptors and reserved descriptors at the start of the group, 0 = none.
- */
+/* Number of blocks at the start of the group for superblock, descriptors, reserved descriptors. */
 uint32_t xw_geo_head(const struct xw_geo *geo, uint32_t group);
-/* First group >= `group` with a head; geo->groups when there is none. */
+/* First group >= `group` whose head is not empty; geo->groups if there is none. */
 uint32_t xw_geo_next_head(const struct xw_geo *geo, uint32_t group);
 void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_place *out);
 /*
- * Mark the static metadata of a group (head; bitmaps and tables of any group that lie in it) in a
- * bitmap of blocks_per_group bits; bits past the end of a short group are set, too. Journal not
- * included.
+ * Set the bits of the group's metadata blocks (head; bitmaps and tables of any group), without the
+ * journal, in a block bitmap. Bits past the end of a short group are set, too.
  */
 void xw_geo_group_bitmap(const struct xw_geo *geo, uint32_t group, uint8_t *bits);
 /*
- * Free blocks of the empty group and its longest free run, as a bitmap would show, computed without
- * one in O(1) amortized. first_free: index in the group, 0 when nothing is free.
+ * Free clusters, longest run and number of runs of free clusters, as in the bitmap, computed
+ * without it in amortized O(1). first_free: index in the group, 0 if nothing is free.
  */
 void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *free_blocks,
 			  uint32_t *longest, uint32_t *fragments, uint32_t *first_free);
 /*
- * The number of blocks up to which new groups need no room that is in use: as many as descriptors
- * are reserved for, or block numbers reach.
+ * The size in blocks up to which the filesystem can be enlarged without moving blocks: limited by
+ * reserved descriptor blocks and the width of block numbers.
  */
 uint64_t xw_geo_growth(const struct xw_geo *geo);
-/* Warn where -N leaves the enlarged filesystem of --grow-to fewer inodes than are usual. */
+/* Warn if, because of -N, a filesystem enlarged to --grow-to has fewer inodes than usual. */
 void xw_geo_warn_few_inodes(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			    struct xw_diag *diag);
 #define XW_JOURNAL_FS_BLOCKS 2048u /* smallest filesystem with a journal */
-/* mke2fs(8)'s journal size for this many fs blocks; 0 when too small for one. */
+/* Journal size as in mke2fs(8); 0 if the filesystem is too small for a journal. */
 uint64_t xw_journal_default_blocks(uint64_t fs_blocks, uint32_t block_size);
-/* Blocks of the log, without those for fast commits, as -J size= or --grow-to say. */
+/* Blocks of the log, without fast commit blocks: -J size=, or a default. */
 uint64_t xw_geo_log_blocks(const struct xw_mkfs_params *p, uint64_t fs_blocks);
-/* The inodes that a group has to have for --grow-to without -N, or for --grow-ratio; else 0. */
+/* Minimum number of inodes per group for --grow-to without -N, or --grow-ratio; else 0. */
 uint64_t xw_geo_inodes_to_grow(const struct xw_geo *geo, const struct xw_mkfs_params *p);
 
 /*
- * Blocks outside the inode that map a journal of `len` blocks in `n` runs: indirect blocks, or
- * extent tree blocks.
+ * Number of blocks needed to map a journal of `len` blocks in `n` runs: indirect blocks, or extent
+ * tree blocks.
  */
 uint64_t xw_journal_map_blocks(const struct xw_geo *geo, const struct xw_run *runs, size_t n,
 			       uint64_t len);
@@ -182,8 +179,8 @@ uint64_t xw_geo_fast_commit_blocks(const struct xw_geo *geo, const struct xw_mkf
 uint64_t xw_geo_orphan_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p);
 
 /*
- * Every static superblock field from parameters and geometry. Free counts stay 0; they are set when
- * the image is finished.
+ * Set all superblock fields that parameters and geometry determine. Free counts stay 0 until the
+ * image is finished.
  */
 void xw_plan_super(const struct xw_mkfs_params *p, const struct xw_geo *geo, struct xw_super *sb);
 

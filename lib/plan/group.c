@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queries about one group: superblock copy, location of its metadata, which of its blocks are
- * metadata. Answered by formula or from a few segments, so that 491,520 groups cost nothing until
- * they are queried.
+ * Queries about one group: whether it has a superblock copy, where its bitmaps and inode table are,
+ * which of its blocks are metadata. The answers are computed from formulas and a few segments, so
+ * that nothing is stored per group.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/search.h"
 #include "plan/map.h"
 
 static bool power_of(uint32_t n, uint32_t base)
@@ -67,8 +69,8 @@ uint64_t xw_geo_growth(const struct xw_geo *geo)
 }
 
 /*
- * -N is the number of inodes of the image itself. Groups that resize2fs adds have as many as the
- * present ones, so a small number limits the enlarged filesystem, too.
+ * -N is the number of inodes of the image itself. resize2fs adds groups with the same number of
+ * inodes per group, so a small -N also limits the enlarged filesystem.
  */
 void xw_geo_warn_few_inodes(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			    struct xw_diag *diag)
@@ -103,7 +105,7 @@ xw_blk xw_geo_super_at(const struct xw_geo *geo, uint32_t group)
 	return group ? xw_geo_group_start(geo, group) : XW_SUPER_OFFSET / geo->block_size;
 }
 
-/* Clusters of 1 KiB blocks start at block 0: group 0 contains it, before its superblock. */
+/* With 1 KiB blocks and bigalloc, group 0 contains block 0 before its superblock: 1, else 0. */
 static uint32_t boot_block(const struct xw_geo *geo)
 {
 	return (uint32_t)(xw_geo_super_at(geo, 0) - geo->first_data_block);
@@ -148,36 +150,30 @@ static uint32_t group_blocks(const struct xw_geo *geo, uint32_t group)
 				geo->blocks - xw_geo_group_start(geo, group));
 }
 
-/* The map that describes a group, and the group relative to which it counts. */
+/* The map that contains a group, and the first group of the map's range; NULL: use a formula. */
 static const struct xw_geo_map *map_of(const struct xw_geo *geo, uint32_t group, uint32_t *first)
 {
-	size_t lo = geo->n_common, hi = geo->n_maps;
+	const struct xw_geo_map *own = geo->maps + geo->n_common;
+	const size_t n = geo->n_maps - geo->n_common;
+	size_t i;
 
 	*first = 0;
 	if (!geo->n_maps || geo->kind != XW_GEO_SIZED || geo->packed_meta)
 		return geo->n_maps ? &geo->maps[0] : NULL;
 	*first = group & ~(geo->flex_size - 1);
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (geo->maps[mid].first_group < *first)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!geo->n_common && (lo == geo->n_maps || geo->maps[lo].first_group != *first)) {
-		*first = 0;
-		return NULL; /* without flex_bg only groups with bad blocks have one */
-	}
-	return lo < geo->n_maps && geo->maps[lo].first_group == *first
-		       ? &geo->maps[lo]
-		       : &geo->maps[*first / geo->flex_size % geo->n_common];
+	i = XW_LOWER_BOUND(k, n, own[k].first_group >= *first);
+	if (i < n && own[i].first_group == *first)
+		return &own[i];
+	if (geo->n_common)
+		return &geo->maps[*first / geo->flex_size % geo->n_common];
+	*first = 0;
+	return NULL; /* without flex_bg only groups with bad blocks have a map */
 }
 
 /*
- * Without flex_bg everything lies in the group itself: bitmaps right after the head, then the
- * table. With a RAID stride mke2fs shifts the bitmaps by it from group to group, starting after the
- * room for the table; an inode bitmap that would be the last block of the group moves to the front.
+ * SIZED without flex_bg: the bitmaps directly follow the group's head, then comes the inode table.
+ * With a RAID stride mke2fs shifts the bitmaps from group to group by the stride, starting behind
+ * the table; an inode bitmap that would be the last block of the group is placed after the head.
  */
 static void place_unflexed(const struct xw_geo *geo, struct xw_group_place *out, uint32_t group)
 {
@@ -194,8 +190,8 @@ static void place_unflexed(const struct xw_geo *geo, struct xw_group_place *out,
 }
 
 /*
- * Without flex_bg and without SIZE: bitmaps and table are at the end of the group, except in the
- * last group of a finished layout.
+ * STREAM and TAIL without flex_bg: bitmaps and inode table are at the end of the group, except in
+ * the last group of a TAIL.
  */
 static void place_own(const struct xw_geo *geo, struct xw_group_place *out, uint32_t group)
 {
@@ -233,29 +229,21 @@ void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_plac
 	out->inode_table = base + xw_map_find(map, XW_META_INODE_TABLE, group - first);
 }
 
-/* Walks the metadata of one group as [from, to) in blocks of the group: ascending, disjoint. */
+/* Iterates over a group's metadata: disjoint ranges [from, to) of blocks in the group, ascending. */
 struct used_walk {
 	xw_blk start, end; /* the group */
 	xw_blk base; /* block to which runs are relative */
-	uint32_t head; /* not visited yet if not 0 */
+	uint32_t head; /* size of the head; 0 once visited */
 	const struct xw_run *runs;
 	size_t i, n;
 	struct xw_run own[3];
 };
-
-static int run_cmp(const void *a, const void *b)
-{
-	const struct xw_run *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
 
 static void walk_start(struct used_walk *w, const struct xw_geo *geo, uint32_t group)
 {
 	uint32_t first;
 	const struct xw_geo_map *map = map_of(geo, group, &first);
 	struct xw_group_place place;
-	size_t lo = 0, hi;
 
 	xw_geo_group(geo, group, &place);
 	memset(w, 0, sizeof(*w));
@@ -268,7 +256,7 @@ static void walk_start(struct used_walk *w, const struct xw_geo *geo, uint32_t g
 		w->own[0] = (struct xw_run){place.block_bitmap, 1};
 		w->own[1] = (struct xw_run){place.inode_bitmap, 1};
 		w->own[2] = (struct xw_run){place.inode_table, xw_geo_table_blocks(geo, group)};
-		qsort(w->own, 3, sizeof(*w->own), run_cmp);
+		qsort(w->own, 3, sizeof(*w->own), xw_by_u64);
 		w->runs = w->own;
 		w->n = 3;
 		return;
@@ -276,15 +264,7 @@ static void walk_start(struct used_walk *w, const struct xw_geo *geo, uint32_t g
 	w->base = xw_geo_group_start(geo, first);
 	w->runs = map->runs.v;
 	w->n = map->runs.n;
-	for (hi = w->n; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->base + w->runs[mid].start + w->runs[mid].len <= w->start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	w->i = lo;
+	w->i = XW_LOWER_BOUND(i, w->n, w->base + w->runs[i].start + w->runs[i].len > w->start);
 }
 
 static bool walk_next(struct used_walk *w, uint32_t *from, uint32_t *to)
@@ -307,19 +287,6 @@ static bool walk_next(struct used_walk *w, uint32_t *from, uint32_t *to)
 	return true;
 }
 
-/* Set bits [from, to). */
-static void set_bits(uint8_t *bits, uint32_t from, uint32_t to)
-{
-	for (; from < to && from % 8; from++)
-		bits[from / 8] |= (uint8_t)(1u << from % 8);
-	if (from < to) {
-		memset(bits + from / 8, 0xff, (to - from) / 8);
-		from += (to - from) & ~7u;
-	}
-	for (; from < to; from++)
-		bits[from / 8] |= (uint8_t)(1u << from % 8);
-}
-
 /* Number of clusters that hold the first `blocks` blocks of a group. */
 static uint32_t to_cluster(const struct xw_geo *geo, uint32_t blocks)
 {
@@ -335,8 +302,8 @@ void xw_geo_group_bitmap(const struct xw_geo *geo, uint32_t group, uint8_t *bits
 	walk_start(&w, geo, group);
 	memset(bits, 0, per_group / 8);
 	while (walk_next(&w, &from, &to))
-		set_bits(bits, from >> geo->cluster_bits, to_cluster(geo, to));
-	set_bits(bits, to_cluster(geo, (uint32_t)(w.end - w.start)), per_group);
+		xw_set_bits(bits, from >> geo->cluster_bits, to_cluster(geo, to));
+	xw_set_bits(bits, to_cluster(geo, (uint32_t)(w.end - w.start)), per_group);
 }
 
 void xw_geo_group_summary(const struct xw_geo *geo, uint32_t group, uint32_t *free_blocks,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the [fs_types] relations around make_hugefiles of mke2fs.conf(5) ask for. */
+/* Parameters of the files that make_hugefiles of mke2fs.conf(5) creates. */
 #ifndef XW_PLAN_HUGEFILES_H
 #define XW_PLAN_HUGEFILES_H
 
@@ -9,8 +9,8 @@ struct xw_hugefiles {
 	bool make;
 	bool align_disk; /* alignment counts from the start of the disk */
 	bool no_zeros; /* zero_hugefiles = false */
-	char dir[256]; /* from the root; "" = the root */
-	char name[128]; /* in front of the number */
+	char dir[256]; /* relative to the root; "" = the root */
+	char name[128]; /* file name without its number */
 	unsigned digits;
 	uint32_t uid, gid;
 	uint32_t umask;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Journal size by filesystem size as in mke2fs 1.47.0, observed on both sides of every step.
- * Counted in blocks, so a journal of 1 KiB blocks is a quarter as large. Also the blocks that map
- * the journal.
- *
- * Fast commits get additional blocks: by default a 64th of the default size, even where -J size=
- * specifies another one.
+ * The journal's size and its map blocks. The size depends on the filesystem size in blocks as in
+ * mke2fs 1.47.0 (observed on both sides of every step), for any block size. Fast commits need
+ * additional blocks: by default a 64th of the default journal size, even with -J size=.
  */
 #include "disk/extent.h"
 #include "disk/indirect.h"
@@ -40,9 +37,9 @@ uint64_t xw_geo_fast_commit_blocks(const struct xw_geo *geo, const struct xw_mkf
 }
 
 /*
- * An image that is to grow gets the log of its later size, within limits: it cannot be made larger
- * on the way, but more than this only helps many changes of metadata at once, and is all zeros that
- * a small image has to carry.
+ * With --grow-to the log has the size for the later filesystem size, since it cannot be enlarged
+ * when the filesystem grows; but at most this many blocks, so that a small image does not consist
+ * mainly of an empty log.
  */
 #define GROW_LOG_BLOCKS 4096u
 
@@ -109,7 +106,7 @@ static uint64_t indirect_blocks(uint64_t len, uint64_t per_block)
 	uint64_t sum = 0, span = 1, below;
 
 	len -= XW_MIN(len, XW_NDIR_BLOCKS);
-	/* each level: trees of this many blocks per root slot */
+	/* span: the number of data blocks that the slot of i_block for this depth can map */
 	for (int depth = 1; depth <= 3 && len; depth++) {
 		span *= per_block;
 		below = XW_MIN(len, span);

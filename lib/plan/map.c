@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 void xw_map_init(struct xw_geo_map *map, const struct xw_geo *geo, uint32_t first_group)
 {
 	memset(map, 0, sizeof(*map));
@@ -34,13 +36,6 @@ int xw_map_add(struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group, u
 	return xw_vec_push(&map->segs[kind], seg);
 }
 
-static int run_cmp(const void *a, const void *b)
-{
-	const struct xw_run *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 int xw_map_seal(struct xw_geo_map *map)
 {
 	size_t out = 0;
@@ -56,7 +51,7 @@ int xw_map_seal(struct xw_geo_map *map)
 	}
 	if (!map->runs.n)
 		return 0;
-	qsort(map->runs.v, map->runs.n, sizeof(*map->runs.v), run_cmp);
+	qsort(map->runs.v, map->runs.n, sizeof(*map->runs.v), xw_by_u64);
 	for (size_t i = 1; i < map->runs.n; i++) {
 		struct xw_run *prev = &map->runs.v[out];
 
@@ -71,16 +66,8 @@ int xw_map_seal(struct xw_geo_map *map)
 
 uint64_t xw_map_find(const struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group)
 {
-	size_t lo = 0, hi = map->segs[kind].n;
+	const struct xw_seg *segs = map->segs[kind].v, *seg;
 
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (map->segs[kind].v[mid].first <= group)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return map->segs[kind].v[lo].start +
-	       (uint64_t)(group - map->segs[kind].v[lo].first) * map->unit[kind];
+	seg = segs + XW_LOWER_BOUND(i, map->segs[kind].n, segs[i].first > group) - 1;
+	return seg->start + (uint64_t)(group - seg->first) * map->unit[kind];
 }

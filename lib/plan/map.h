@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to plan/: the location of the bitmaps and inode tables of a range of groups, run-length
- * coded.
+ * Private to plan/: the locations of the bitmaps and inode tables of a range of groups, run-length
+ * encoded.
  *
- * The objects of a flex group are contiguous until a superblock copy interrupts, so a few segments
- * describe any number of groups, and flex groups without a copy inside are equal and share one map.
- * Block numbers are relative to the first block of the first group of the range.
+ * The objects of a flex group are contiguous unless a superblock copy interrupts them, so a few
+ * segments describe any number of groups. Flex groups without a superblock copy have the same
+ * layout and share one map. Block numbers are relative to the first block of the range.
  */
 #ifndef XW_PLAN_MAP_H
 #define XW_PLAN_MAP_H
@@ -27,7 +27,7 @@ struct xw_seg {
 };
 
 struct xw_geo_map {
-	uint32_t first_group; /* of the range; XW_MAP_ANY: any range without a map of its own */
+	uint32_t first_group; /* of the range; XW_MAP_ANY: shared by all ranges without a map */
 	uint32_t unit[XW_META_KINDS]; /* size of one object in blocks */
 	XW_VEC(struct xw_seg) segs[XW_META_KINDS]; /* by first */
 	XW_VEC(struct xw_run)
@@ -44,7 +44,7 @@ void xw_map_free(struct xw_geo_map *map);
  */
 int xw_map_add(struct xw_geo_map *map, enum xw_meta_kind kind, uint32_t group, uint32_t count,
 	       uint64_t start);
-/* All objects were added: compute runs. XW_ERR_NOMEM. */
+/* Compute map->runs after the last object was added. XW_ERR_NOMEM. */
 int xw_map_seal(struct xw_geo_map *map);
 /* Free geo->maps. */
 void xw_geo_free_maps(struct xw_geo *geo);
@@ -72,7 +72,7 @@ static inline bool xw_geo_own(const struct xw_geo *geo)
 	return !xw_has_incompat(&geo->features, XW_INCOMPAT_FLEX_BG);
 }
 
-/* Blocks of the table in the place or reserve of this group. */
+/* Inode table blocks of this group; in a stream, those for which room is reserved. */
 static inline uint32_t xw_geo_table_blocks(const struct xw_geo *geo, uint32_t group)
 {
 	return group < geo->shrunk_groups ? geo->shrunk_itable : geo->itable_blocks;
@@ -95,11 +95,6 @@ uint64_t xw_geo_heads(const struct xw_geo *geo);
 
 /* SIZED with flex_bg: compute geo->maps as mke2fs places metadata. XW_ERR_NOMEM, XW_ERR_LIMIT. */
 int xw_geo_flex_maps(struct xw_geo *geo, struct xw_diag *diag);
-/* Compute the map of flex group `first / flex_size`; packed: of the whole filesystem. */
-int xw_geo_flex_map(const struct xw_geo *geo, uint32_t first, struct xw_geo_map *map,
-		    struct xw_diag *diag);
-int xw_geo_packed_map(const struct xw_geo *geo, struct xw_geo_map *map, struct xw_diag *diag);
-
 /*
  * SIZED without flex_bg: maps of the groups in which the formula places metadata on a bad block.
  * XW_ERR_NOMEM, XW_ERR_LIMIT.
@@ -111,21 +106,20 @@ xw_blk xw_geo_next_bad(const struct xw_geo *geo, xw_blk blk);
 /* Common to sized and stream layouts: block size, group size, descriptors. */
 void xw_geo_start(const struct xw_mkfs_params *p, struct xw_geo *geo);
 /*
- * The journal of a SIZED filesystem: -J size= or the default; 0 without has_journal or when too
- * small for any.
+ * The journal size of a SIZED filesystem: -J size= or the default; 0 without has_journal, or if the
+ * filesystem is too small for a journal.
  */
 uint64_t xw_geo_journal_blocks(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			       uint64_t fs_blocks);
 /*
- * The filesystem has no room for a journal: clear the feature and orphan_file with it, and log it,
- * as a warning if the type was given explicitly. XW_ERR_NOSPC if a journal was requested
- * explicitly.
+ * If the filesystem is too small for a journal, clear has_journal and orphan_file, and log this: as
+ * a warning if the type was given explicitly. XW_ERR_NOSPC if the journal was requested explicitly.
  */
 int xw_geo_drop_journal(struct xw_geo *geo, const struct xw_mkfs_params *p, struct xw_diag *diag);
-/* heads + bitmaps + tables + journal + the block before the first group */
+/* s_overhead_clusters: heads, bitmaps, inode tables, journal, the block before the first group. */
 uint64_t xw_geo_overhead(const struct xw_geo *geo);
 /*
- * The same in clusters, for bigalloc, where objects that share a cluster count once; requires known
+ * s_overhead_clusters with bigalloc: objects that share a cluster count once. Requires known
  * locations.
  */
 uint64_t xw_geo_overhead_clusters(const struct xw_geo *geo);

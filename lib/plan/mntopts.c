@@ -51,9 +51,12 @@ int xw_mntopts_apply(uint32_t *opts, const char *what, const char *list, struct 
 {
 	const char *word;
 	size_t len;
-	int err = 0;
 
-	while (!err && (word = xw_list_word(&list, &len)))
-		err = apply_word(opts, what, word, len, diag);
-	return err;
+	while ((word = xw_list_word(&list, &len))) {
+		int rc = apply_word(opts, what, word, len, diag);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One setter per option letter. A setter only checks what is independent of other options; checks
- * that depend on others (block size, features, the size) are made by xw_params_finish, so that the
- * order of options never matters.
+ * One setter per option letter. A setter checks its value alone; xw_params_finish() checks options
+ * against each other (block size, features, filesystem size), so that their order is irrelevant.
  */
 #include "plan/params.h"
 
@@ -66,8 +65,8 @@ static int set_block_size(struct xw_mkfs_params *p, const char *value, struct xw
 
 	if (xw_parse_size(value + at_least, 1, &n) || n < 1024 || n > XW_BLOCK_SIZE_MAX ||
 	    (n & (n - 1)))
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "-b %.80s: block sizes are powers of two from 1024 to 65536", value);
+		return xw_bad_value(diag, "-b", value,
+				    "block sizes are powers of two from 1024 to 65536");
 	p->block_size = at_least ? 0 : (uint32_t)n;
 	p->min_block_size = at_least ? (uint32_t)n : 0;
 	return 0;
@@ -78,9 +77,8 @@ static int set_cluster_size(struct xw_mkfs_params *p, const char *value, struct 
 	uint64_t n;
 
 	if (xw_parse_size(value, 1, &n) || n < 2048 || n > 256u << 20 || (n & (n - 1)))
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "-C %.80s: cluster sizes are powers of two from 2048 to 256M",
-			       value);
+		return xw_bad_value(diag, "-C", value,
+				    "cluster sizes are powers of two from 2048 to 256M");
 	p->cluster_size = (uint32_t)n;
 	return 0;
 }
@@ -88,11 +86,11 @@ static int set_cluster_size(struct xw_mkfs_params *p, const char *value, struct 
 static int set_blocks_per_group(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
 	uint64_t n;
-	int err =
+	int rc =
 		xw_parse_ranged("-g", value, 256, xw_group_blocks_max(XW_BLOCK_SIZE_MAX), &n, diag);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	if (n % 8)
 		return xw_fail(diag, XW_ERR_USAGE, "-g %s: must be a multiple of 8", value);
 	p->blocks_per_group = (uint32_t)n;
@@ -104,8 +102,7 @@ static int set_flex_size(struct xw_mkfs_params *p, const char *value, struct xw_
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || !n || n > 1ull << 31 || (n & (n - 1)))
-		return xw_fail(diag, XW_ERR_USAGE, "-G %.80s: must be a power of two, at most 2^31",
-			       value);
+		return xw_bad_value(diag, "-G", value, "must be a power of two, at most 2^31");
 	p->flex_size = (uint32_t)n;
 	return 0;
 }
@@ -115,8 +112,7 @@ static int set_bytes_per_inode(struct xw_mkfs_params *p, const char *value, stru
 	uint64_t n;
 
 	if (xw_parse_size(value, 1, &n) || n < 1024 || n > 64u << 20)
-		return xw_fail(diag, XW_ERR_USAGE, "-i %.80s: must be 1024 to 67108864 bytes",
-			       value);
+		return xw_bad_value(diag, "-i", value, "must be 1024 to 67108864 bytes");
 	p->bytes_per_inode = n;
 	return 0;
 }
@@ -126,11 +122,9 @@ static int set_inode_size(struct xw_mkfs_params *p, const char *value, struct xw
 	uint64_t n;
 
 	if (xw_parse_u64(value, &n) || n < 128 || n > 32768 || (n & (n - 1)))
-		return xw_fail(
-			diag, XW_ERR_USAGE,
-			"-I %.80s: must be a power of two from 128 to the block size, at most "
-			"32768",
-			value);
+		return xw_bad_value(
+			diag, "-I", value,
+			"must be a power of two from 128 to the block size, at most 32768");
 	p->inode_size = (uint32_t)n;
 	return 0;
 }
@@ -146,8 +140,7 @@ static int set_reserved_percent(struct xw_mkfs_params *p, const char *value, str
 	double n;
 
 	if (xw_parse_decimal(value, len - (len && value[len - 1] == '%'), &n) || n > 50)
-		return xw_fail(diag, XW_ERR_USAGE, "-m %.80s: must be a percentage from 0 to 50",
-			       value);
+		return xw_bad_value(diag, "-m", value, "must be a percentage from 0 to 50");
 	p->reserved_percent = n;
 	return 0;
 }
@@ -155,11 +148,11 @@ static int set_reserved_percent(struct xw_mkfs_params *p, const char *value, str
 static int set_revision(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
 	uint64_t n;
-	int err = xw_parse_ranged("-r", value, 0, 1, &n, diag);
+	int rc = xw_parse_ranged("-r", value, 0, 1, &n, diag);
 
-	if (!err)
+	if (!rc)
 		p->revision = (int)n;
-	return err;
+	return rc;
 }
 
 static int set_label(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
@@ -182,8 +175,7 @@ static int set_uuid(struct xw_mkfs_params *p, const char *value, struct xw_diag 
 	else if (!strcasecmp(value, "time"))
 		uuid_generate_time(p->uuid);
 	else if (uuid_parse(value, p->uuid))
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "-U %.80s: must be a UUID, clear, random or time", value);
+		return xw_bad_value(diag, "-U", value, "must be a UUID, clear, random or time");
 	p->uuid_set = true;
 	return 0;
 }
@@ -209,8 +201,7 @@ static int set_errors(struct xw_mkfs_params *p, const char *value, struct xw_dia
 			return 0;
 		}
 	}
-	return xw_fail(diag, XW_ERR_USAGE, "-e %.80s: must be continue, remount-ro or panic",
-		       value);
+	return xw_bad_value(diag, "-e", value, "must be continue, remount-ro or panic");
 }
 
 static int set_creator_os(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
@@ -229,15 +220,14 @@ static int set_creator_os(struct xw_mkfs_params *p, const char *value, struct xw
 		}
 	}
 	if (xw_parse_u64(value, &n) || n > 4)
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "-o %.80s: must be Linux, GNU (Hurd), MASIX, FreeBSD, Lites or a "
-			       "number to 4",
-			       value);
+		return xw_bad_value(
+			diag, "-o", value,
+			"must be Linux, GNU (Hurd), MASIX, FreeBSD, Lites or a number to 4");
 	p->creator_os = (uint32_t)n;
 	return 0;
 }
 
-/* Lists add up: "-O a -O b" is "-O a,b". */
+/* Join repeated options: "-O a -O b" is the same as "-O a,b". */
 static int list_append(char **list, const char *value, struct xw_diag *diag)
 {
 	size_t old = *list ? strlen(*list) : 0, add = strlen(value);
@@ -255,16 +245,16 @@ static int list_append(char **list, const char *value, struct xw_diag *diag)
 static int set_features(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
 	struct xw_features trial = {{0}};
-	int err = xw_features_apply(&trial, value, diag); /* report unknown names at once */
+	int rc = xw_features_apply(&trial, value, diag); /* only to check the names */
 
-	return err ? err : list_append(&p->feature_list, value, diag);
+	return rc ? rc : list_append(&p->feature_list, value, diag);
 }
 
 static int set_type(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
-	/* which types exist is known once the table is read */
+	/* xw_usage_open() checks it against the types of the profile */
 	if (!*value || strlen(value) >= sizeof(p->fs_type))
-		return xw_fail(diag, XW_ERR_USAGE, "-t %.80s: no such filesystem type", value);
+		return xw_bad_value(diag, "-t", value, "no such filesystem type");
 	memcpy(p->fs_type, value, strlen(value) + 1);
 	return 0;
 }
@@ -274,12 +264,12 @@ static int set_usage(struct xw_mkfs_params *p, const char *value, struct xw_diag
 	return list_append(&p->usage_list, value, diag);
 }
 
-/* Kept as text as well: the options of a usage type come before it. */
+/* Keep the text as well: it is applied again after the "options" of usage types. */
 static int set_extended(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
 {
-	int err = xw_params_set_extended(p, value, diag);
+	int rc = xw_params_set_extended(p, value, diag);
 
-	return err ? err : list_append(&p->extended_list, value, diag);
+	return rc ? rc : list_append(&p->extended_list, value, diag);
 }
 
 static int set_add_journal(struct xw_mkfs_params *p, const char *value, struct xw_diag *diag)
@@ -298,11 +288,10 @@ static int set_free(struct xw_mkfs_params *p, const char *value, struct xw_diag 
 
 	if (len && value[len - 1] == '%') {
 		if (xw_parse_decimal(value, len - 1, &percent) || percent > 99)
-			return xw_fail(diag, XW_ERR_USAGE,
-				       "--free %.80s: percentages go from 0 to 99", value);
+			return xw_bad_value(diag, "--free", value, "percentages go from 0 to 99");
 	} else if (xw_parse_size(value, 1, &bytes) || bytes > 1ull << 60) {
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "--free %.80s: must be bytes, or a number with s K M G T %%", value);
+		return xw_bad_value(diag, "--free", value,
+				    "must be bytes, or a number with s K M G T %");
 	}
 	p->free_set = true;
 	p->free_percent = percent;
@@ -314,8 +303,7 @@ static int set_grow_ratio(struct xw_mkfs_params *p, const char *value, struct xw
 {
 	if (xw_parse_size(value, 1, &p->grow_ratio) || p->grow_ratio < 1024 ||
 	    p->grow_ratio > 64u << 20)
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "--grow-ratio %.80s: must be 1024 to 67108864 bytes", value);
+		return xw_bad_value(diag, "--grow-ratio", value, "must be 1024 to 67108864 bytes");
 	return 0;
 }
 
@@ -323,11 +311,9 @@ static int set_grow_to(struct xw_mkfs_params *p, const char *value, struct xw_di
 {
 	if (xw_parse_size(value, 1, &p->grow_bytes) || p->grow_bytes < 1u << 20 ||
 	    p->grow_bytes > 1ull << 60)
-		return xw_fail(
-			diag, XW_ERR_USAGE,
-			"--grow-to %.80s: must be a number of bytes, or one with K M G T (or k m "
-			"g t); 1M to 2^60 bytes",
-			value);
+		return xw_bad_value(diag, "--grow-to", value,
+				    "must be a number of bytes, or one with K M G T (or k m g t); "
+				    "1M to 2^60 bytes");
 	return 0;
 }
 
@@ -384,10 +370,10 @@ int xw_params_set_config(struct xw_mkfs_params *p, const char *name, const char 
 			 struct xw_diag *diag)
 {
 	struct xw_profile *profile;
-	int err = xw_profile_parse(name, text, len, diag, &profile);
+	int rc = xw_profile_parse(name, text, len, diag, &profile);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	xw_profile_free(p->profile);
 	p->profile = profile;
 	return 0;

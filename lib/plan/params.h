@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the user asked of mkfs, in host form. Options arrive as (enum, text) pairs so that the tool
- * stays a table of letters; every value is checked here, by name, with one line of reason.
+ * The parameters of mkfs, set from options as (enum, text) pairs, so that the tool is only a table
+ * of letters. Each value is checked here; a message names the option and the reason.
  */
 #ifndef XW_PLAN_PARAMS_H
 #define XW_PLAN_PARAMS_H
@@ -14,7 +14,7 @@
 
 struct xw_profile;
 
-/* One row per option: enumerator, name in messages ("-b", "-E stride") */
+/* One row per option: enumerator, and name in messages */
 #define XW_MKFS_OPTIONS(X)                                                                         \
 	X(SIZE, "SIZE") /* mke2fs fs-size: KiB, or fs blocks with -b; or with suffix s K M G T */  \
 	X(BLOCK_SIZE, "-b")                                                                        \
@@ -36,7 +36,7 @@ struct xw_profile;
 	X(USAGE, "-T")                                                                             \
 	X(JOURNAL, "-J") /* size=MiB, location= ... */                                             \
 	X(ADD_JOURNAL, "-j")                                                                       \
-	X(EXTENDED, "-E") /* the comma list; the setter splits it into its keys */                 \
+	X(EXTENDED, "-E") /* comma-separated list of keys */                                       \
 	X(FREE, "--free")                                                                          \
 	X(MIN_FREE_INODES, "--free-inodes")                                                        \
 	X(GROW_RATIO, "--grow-ratio")                                                              \
@@ -60,8 +60,8 @@ struct xw_alloc_tunables { /* -E mb_*; -1 = default */
 #define XW_OS_DEFAULT UINT32_MAX
 
 /*
- * Maximum number of blocks in a group: the bits of a bitmap block, and a multiple of 8 below 2^16,
- * which is the width of the counts in an old descriptor.
+ * Maximum number of blocks in a group: the number of bits in a bitmap block, but a multiple of 8
+ * below 2^16, since the counts in a 32-byte descriptor have 16 bits.
  */
 static inline uint32_t xw_group_blocks_max(uint32_t block_size)
 {
@@ -72,15 +72,15 @@ struct xw_mkfs_params {
 	bool size_set; /* SIZE was given */
 	/* size of the filesystem after xw_params_finish, 0 = not given (stream) */
 	uint64_t size_bytes;
-	uint64_t size_number; /* SIZE without suffix, until xw_params_finish knows its unit */
+	uint64_t size_number; /* SIZE without suffix: xw_params_finish determines the unit */
 	uint32_t block_size, cluster_size; /* 0 = default; block_size final after finish */
 	uint32_t min_block_size; /* -b -N: the minimum block size in bytes */
-	/* 0 = default; the last two final after finish */
+	/* 0 = default; flex_size and inode_size are final after finish */
 	uint32_t blocks_per_group, flex_size, inode_size;
-	/* 0 = default; the ratio final after finish where a size is known */
+	/* 0 = default; bytes_per_inode is final after finish if the size is known */
 	uint64_t bytes_per_inode, inodes;
 	uint64_t grow_ratio; /* bytes per inode of groups added later; 0: none */
-	uint64_t grow_bytes; /* --grow-to: defaults are those of that size; 0: not given */
+	uint64_t grow_bytes; /* --grow-to: defaults are chosen for this size; 0: not given */
 	double reserved_percent; /* < 0 = default: 5 with SIZE, 0 without; final after finish */
 	int revision; /* -1 = default; final after finish */
 	char label[17], last_mounted[65];
@@ -90,59 +90,60 @@ struct xw_mkfs_params {
 	uint16_t errors; /* 0 = default; final after finish */
 	uint32_t creator_os; /* XW_OS_DEFAULT until finish */
 	uint32_t mount_opts; /* s_default_mount_opts */
-	/* the mount count after which a check is due is derived from the UUID */
-	bool periodic_fsck;
+	bool periodic_fsck; /* s_max_mnt_count is then derived from the UUID */
 	struct xw_features features; /* after type defaults and -O; valid after xw_params_finish */
 	char fs_type[32]; /* -t; "" = default */
 	uint64_t journal_bytes; /* -J size=; 0 = default */
-	/* by -j, -J or an explicit feature, not only by the type; final after finish */
+	/* requested by -j, -J or -O, not only by the type; final after finish */
 	bool journal_asked;
 	uint64_t fast_commit_kib; /* -J fast_commit_size=; 0 = default */
 	uint64_t journal_at; /* -J location=: block; 0 = anywhere; final after finish */
-	uint64_t journal_at_bytes; /* the same with a suffix, until finish */
+	uint64_t journal_at_bytes; /* -J location= in bytes; finish converts it */
 	char *journal_device; /* -J device=: path, UUID=... or LABEL=...; owned; NULL = internal */
-	uint8_t journal_uuid[16]; /* UUID of that device, */
-	uint32_t journal_dev; /* and its device number for the superblock: set by the caller */
+	/* UUID and device number of the journal device, set by the caller */
+	uint8_t journal_uuid[16];
+	uint32_t journal_dev;
 	/* -E */
-	bool test_fs, no_copy_xattrs;
-	uint32_t desc_size; /* bytes; 0 = by the feature 64bit */
+	int test_fs, no_copy_xattrs; /* 0 or 1 */
+	uint32_t desc_size; /* bytes; 0 = 64 with the feature 64bit, else 32 */
 	uint64_t offset; /* bytes into the target */
 	uint32_t stride, stripe_width;
 	int lazy_itable_init, lazy_journal_init; /* -1 = default */
-	int prezeroed; /* the storage reads as zeros: no inode table or log is zeroed */
+	int prezeroed; /* the storage reads as zeros: inode tables and log are not zeroed */
 	int packed_meta_blocks, discard; /* -1 = default; final after finish */
 	int num_backup_sb; /* sparse_super2: 0..2; -1 = default 2 */
 	uint32_t root_uid, root_gid, root_perms; /* root_perms: ~0 = default 0755 */
 	bool root_owner_set;
-	bool root_from_source; /* -d DIRECTORY: the root gets owner and mode of DIRECTORY */
+	int root_from_source; /* 0 or 1: the root gets owner and mode of the source directory */
 	char *root_selinux; /* owned; NULL = none */
-	uint64_t resize_bytes; /* -E resize= with a suffix, until finish */
+	uint64_t resize_bytes; /* -E resize= in bytes; finish converts it */
 	uint64_t resize_blocks; /* -E resize=: reserve descriptors for this size; 0 = default */
 	uint8_t hash_version; /* s_def_hash_version */
 	unsigned quota_types; /* 1 << enum xw_quota_type; final after finish */
 	bool quota_types_set;
 	uint32_t mmp_interval; /* seconds; 0 = default; final after finish */
-	uint16_t encoding, encoding_flags; /* of casefold; final after finish */
+	uint16_t encoding, encoding_flags; /* for casefold; final after finish */
 	bool encoding_flags_set;
 	uint64_t orphan_blocks; /* -E orphan_file_size=; 0 = default; final after finish */
-	uint64_t orphan_bytes; /* the same with a suffix, until finish */
+	uint64_t orphan_bytes; /* -E orphan_file_size= in bytes; finish converts it */
 	struct xw_alloc_tunables mb;
-	struct xw_hugefiles hugefiles; /* of the [fs_types] relations; set by finish */
-	/* SIZE not given */
+	struct xw_hugefiles hugefiles; /* from relations of [fs_types]; set by finish */
+	/* only without SIZE */
 	bool free_set;
 	uint64_t free_bytes; /* --free SIZE */
 	double free_percent; /* --free N%: percentage of the finished image */
 	uint64_t free_inodes; /* --free-inodes: minimum number */
 	int64_t now; /* seconds: SOURCE_DATE_EPOCH or the clock; set by the tool */
-	/* applied by finish; owned */
+	/* values of -O, -T and -E, which finish applies; owned */
 	char *feature_list, *usage_list, *extended_list;
 	XW_VEC(xw_blk) bad; /* bad blocks: see plan/bad.h; owned */
 	struct xw_profile *profile; /* owned; NULL = the built-in table of usage types */
-	const char *target; /* path for the [devices] stanza; NULL = none; set by the caller */
+	const char
+		*target; /* path, to select a stanza of [devices]; NULL = none; set by the caller */
 	bool add_journal;
 };
 
-/* The size that defaults are chosen for; 0: unknown. */
+/* The size in bytes for which defaults are chosen; 0: unknown. */
 static inline uint64_t xw_params_planned_bytes(const struct xw_mkfs_params *p)
 {
 	return p->grow_bytes ? p->grow_bytes : p->size_bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The comma lists of -E and -J: a table of keys, each with its setter, or none when the key is
- * known to mke2fs but not to this version. Keys and values are those of mke2fs(8); mb_* are
- * specific to this suite.
+ * The comma-separated lists of -E and -J: a table of keys. Keys and values are those of mke2fs(8);
+ * mb_* are specific to this suite.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,51 +19,31 @@ enum key_arg { ARG_NONE, ARG_MAY, ARG_MUST };
 struct key {
 	const char *name;
 	enum key_arg arg;
-	/* name is the full "-E key"; value NULL when omitted */
+	/* name is the full "-E key"; value is NULL when omitted */
 	xw_key_setter *set;
+	/* without a setter: a number up to `max` (`omitted` without a value) for a 32-bit field */
+	size_t field;
+	uint32_t max, omitted;
 };
 
-static int bad(struct xw_diag *diag, const char *name, const char *value, const char *why)
+static int set_number(struct xw_mkfs_params *p, const struct key *key, const char *name,
+		      const char *value, struct xw_diag *diag)
 {
-	return xw_fail(diag, XW_ERR_USAGE, "%s=%.80s: %s", name, value, why);
-}
+	uint64_t n = key->omitted;
+	uint32_t n32;
 
-/* "key" alone switches it on; 0 and 1 are explicit. */
-static int flag(const char *name, const char *value, int *out, struct xw_diag *diag)
-{
-	uint64_t n = 1;
+	if (value && key->max == 1) {
+		if (xw_parse_u64(value, &n) || n > 1)
+			return xw_bad_value(diag, name, value, "must be 0 or 1");
+	} else if (value) {
+		int rc = xw_parse_ranged(name, value, 0, key->max, &n, diag);
 
-	if (value && (xw_parse_u64(value, &n) || n > 1))
-		return bad(diag, name, value, "must be 0 or 1");
-	*out = (int)n;
+		if (rc)
+			return rc;
+	}
+	n32 = (uint32_t)n;
+	memcpy((char *)p + key->field, &n32, sizeof(n32));
 	return 0;
-}
-
-static int number(const char *name, const char *value, uint64_t max, uint64_t *out,
-		  struct xw_diag *diag)
-{
-	return xw_parse_ranged(name, value, 0, max, out, diag);
-}
-
-static int number32(const char *name, const char *value, uint64_t max, uint32_t *out,
-		    struct xw_diag *diag)
-{
-	uint64_t n;
-	int err = number(name, value, max, &n, diag);
-
-	if (!err)
-		*out = (uint32_t)n;
-	return err;
-}
-
-static int number_int(const char *name, const char *value, int max, int *out, struct xw_diag *diag)
-{
-	uint64_t n;
-	int err = number(name, value, (uint64_t)max, &n, diag);
-
-	if (!err)
-		*out = (int)n;
-	return err;
 }
 
 #define SETTER(key)                                                                                \
@@ -81,11 +61,11 @@ SETTER(root_owner)
 		if (!text)
 			return xw_fail_nomem(diag, "option value");
 		if (!colon)
-			return bad(diag, name, value, "must be UID:GID");
+			return xw_bad_value(diag, name, value, "must be UID:GID");
 		*colon = '\0';
 		if (xw_parse_u64(text, &uid) || xw_parse_u64(colon + 1, &gid) ||
 		    uid > UINT32_MAX - 1 || gid > UINT32_MAX - 1)
-			return bad(diag, name, value, "must be UID:GID, both numbers");
+			return xw_bad_value(diag, name, value, "must be UID:GID, both numbers");
 	}
 	p->root_uid = (uint32_t)uid;
 	p->root_gid = (uint32_t)gid;
@@ -99,140 +79,60 @@ SETTER(root_perms)
 
 	for (const char *c = value; *c; c++) {
 		if (*c < '0' || *c > '7' || mode > 07777)
-			return bad(diag, name, value, "must be an octal mode up to 7777");
+			return xw_bad_value(diag, name, value, "must be an octal mode up to 7777");
 		mode = mode << 3 | (uint32_t)(*c - '0');
 	}
 	if (!*value || mode > 07777)
-		return bad(diag, name, value, "must be an octal mode up to 7777");
+		return xw_bad_value(diag, name, value, "must be an octal mode up to 7777");
 	p->root_perms = mode;
 	return 0;
 }
 
 SETTER(root_selinux)
 {
-	char *copy;
-
-	if (!*value)
-		return bad(diag, name, value, "must be a context");
-	copy = strdup(value);
-	if (!copy)
-		return xw_fail_nomem(diag, "option value");
-	free(p->root_selinux);
-	p->root_selinux = copy;
-	return 0;
-}
-
-SETTER(root_from_source)
-{
-	(void)name;
-	(void)value;
-	(void)diag;
-	p->root_from_source = true;
-	return 0;
+	return *value ? xw_set_text(&p->root_selinux, value, diag)
+		      : xw_bad_value(diag, name, value, "must be a context");
 }
 
 SETTER(hash_seed)
 {
-	if (!strcmp(value, "null")) {
-		memset(p->hash_seed, 0, sizeof(p->hash_seed));
-		p->hash_seed_set = true;
-		return 0;
-	}
-	if (uuid_parse(value, p->hash_seed))
-		return bad(diag, name, value, "must be a UUID, or null");
+	if (!strcmp(value, "null"))
+		uuid_clear(p->hash_seed);
+	else if (uuid_parse(value, p->hash_seed))
+		return xw_bad_value(diag, name, value, "must be a UUID, or null");
 	p->hash_seed_set = true;
 	return 0;
-}
-
-SETTER(test_fs)
-{
-	(void)name;
-	(void)value;
-	(void)diag;
-	p->test_fs = true;
-	return 0;
-}
-
-SETTER(no_copy_xattrs)
-{
-	(void)name;
-	(void)value;
-	(void)diag;
-	p->no_copy_xattrs = true;
-	return 0;
-}
-
-SETTER(revision)
-{
-	return number_int(name, value, 1, &p->revision, diag);
 }
 
 SETTER(desc_size)
 {
 	uint64_t n;
-	int err = number(name, value, XW_DESC_SIZE_MAX, &n, diag);
+	int rc = xw_parse_ranged(name, value, 0, XW_DESC_SIZE_MAX, &n, diag);
 
-	if (!err && (n < 32 || n & (n - 1)))
-		err = bad(diag, name, value, "must be a power of two from 32 to 1024");
+	if (rc)
+		return rc;
+	if (n < 32 || n & (n - 1))
+		return xw_bad_value(diag, name, value, "must be a power of two from 32 to 1024");
 	p->desc_size = (uint32_t)n;
-	return err;
+	return 0;
 }
 
 SETTER(offset)
 {
 	if (xw_parse_size(value, 1, &p->offset) || p->offset > INT64_MAX / 2)
-		return bad(diag, name, value, "must be bytes, or a number with s K M G T");
-	return 0;
-}
-
-SETTER(stride)
-{
-	return number32(name, value, UINT16_MAX, &p->stride, diag);
-}
-
-SETTER(stripe_width)
-{
-	return number32(name, value, UINT32_MAX, &p->stripe_width, diag);
-}
-
-SETTER(lazy_itable_init)
-{
-	return flag(name, value, &p->lazy_itable_init, diag);
-}
-
-SETTER(lazy_journal_init)
-{
-	return flag(name, value, &p->lazy_journal_init, diag);
-}
-
-SETTER(assume_storage_prezeroed)
-{
-	return flag(name, value, &p->prezeroed, diag);
-}
-
-SETTER(packed_meta_blocks)
-{
-	return flag(name, value, &p->packed_meta_blocks, diag);
-}
-
-SETTER(discard)
-{
-	return flag(name, value, &p->discard, diag);
-}
-
-SETTER(nodiscard)
-{
-	(void)name;
-	(void)value;
-	(void)diag;
-	p->discard = 0;
+		return xw_bad_value(diag, name, value, "must be bytes, or a number with s K M G T");
 	return 0;
 }
 
 int xw_set_num_backup_sb(struct xw_mkfs_params *p, const char *name, const char *value,
 			 struct xw_diag *diag)
 {
-	return number_int(name, value, 2, &p->num_backup_sb, diag);
+	uint64_t n;
+	int rc = xw_parse_ranged(name, value, 0, 2, &n, diag);
+
+	if (!rc)
+		p->num_backup_sb = (int)n;
+	return rc;
 }
 
 SETTER(resize)
@@ -240,76 +140,50 @@ SETTER(resize)
 	uint64_t n;
 
 	if (xw_parse_size(value, 1, &n) || !n)
-		return bad(diag, name, value, "must be a number of blocks, or a size with K M G T");
+		return xw_bad_value(diag, name, value,
+				    "must be a number of blocks, or a size with K M G T");
 	p->resize_bytes = xw_size_has_suffix(value) ? n : 0;
 	p->resize_blocks = xw_size_has_suffix(value) ? 0 : n;
 	return 0;
 }
 
-SETTER(mb_optimize_scan)
-{
-	return flag(name, value, &p->mb.optimize_scan, diag);
-}
-
-SETTER(mb_linear_limit)
-{
-	return number_int(name, value, INT32_MAX, &p->mb.linear_limit, diag);
-}
-
-SETTER(mb_order2_req)
-{
-	return number_int(name, value, 16, &p->mb.order2_req, diag);
-}
-
-SETTER(mb_stream_req)
-{
-	return number_int(name, value, INT32_MAX, &p->mb.stream_req, diag);
-}
-
-SETTER(mb_max_to_scan)
-{
-	return number_int(name, value, INT32_MAX, &p->mb.max_to_scan, diag);
-}
-
-SETTER(mb_best_avail_max_trim_order)
-{
-	return number_int(name, value, 16, &p->mb.best_avail_max_trim_order, diag);
-}
+#define FIELD(name, max_, omitted_)                                                                \
+	.field = offsetof(struct xw_mkfs_params, name), .max = (max_), .omitted = (omitted_)
 
 static const struct key extended_keys[] = {
-	{"root_owner", ARG_MAY, set_root_owner},
-	{"root_perms", ARG_MUST, set_root_perms},
-	{"root_selinux", ARG_MUST, set_root_selinux},
-	{"root_from_source", ARG_NONE, set_root_from_source},
-	{"hash_seed", ARG_MUST, set_hash_seed},
-	{"offset", ARG_MUST, set_offset},
-	{"stride", ARG_MUST, set_stride},
-	{"stripe_width", ARG_MUST, set_stripe_width},
-	{"stripe-width", ARG_MUST, set_stripe_width},
-	{"lazy_itable_init", ARG_MAY, set_lazy_itable_init},
-	{"lazy_journal_init", ARG_MAY, set_lazy_journal_init},
-	{"packed_meta_blocks", ARG_MAY, set_packed_meta_blocks},
-	{"num_backup_sb", ARG_MUST, xw_set_num_backup_sb},
-	{"discard", ARG_NONE, set_discard},
-	{"nodiscard", ARG_NONE, set_nodiscard},
-	{"resize", ARG_MUST, set_resize},
-	{"mb_optimize_scan", ARG_MUST, set_mb_optimize_scan},
-	{"mb_linear_limit", ARG_MUST, set_mb_linear_limit},
-	{"mb_order2_req", ARG_MUST, set_mb_order2_req},
-	{"mb_stream_req", ARG_MUST, set_mb_stream_req},
-	{"mb_max_to_scan", ARG_MUST, set_mb_max_to_scan},
-	{"mb_best_avail_max_trim_order", ARG_MUST, set_mb_best_avail_max_trim_order},
-	{"encoding", ARG_MUST, xw_set_encoding},
-	{"encoding_flags", ARG_MUST, xw_set_encoding_flags},
-	{"mmp_update_interval", ARG_MUST, xw_set_mmp_update_interval},
-	{"orphan_file_size", ARG_MUST, xw_set_orphan_file_size},
-	{"quotatype", ARG_MUST, xw_set_quotatype},
-	{"no_copy_xattrs", ARG_NONE, set_no_copy_xattrs},
-	{"test_fs", ARG_NONE, set_test_fs},
-	{"desc_size", ARG_MUST, set_desc_size},
-	{"revision", ARG_MUST, set_revision},
-	{"assume_storage_prezeroed", ARG_MAY, set_assume_storage_prezeroed},
-	{NULL, ARG_NONE, NULL},
+	{"root_owner", ARG_MAY, .set = set_root_owner},
+	{"root_perms", ARG_MUST, .set = set_root_perms},
+	{"root_selinux", ARG_MUST, .set = set_root_selinux},
+	{"root_from_source", ARG_NONE, FIELD(root_from_source, 1, 1)},
+	{"hash_seed", ARG_MUST, .set = set_hash_seed},
+	{"offset", ARG_MUST, .set = set_offset},
+	{"stride", ARG_MUST, FIELD(stride, UINT16_MAX, 0)},
+	{"stripe_width", ARG_MUST, FIELD(stripe_width, UINT32_MAX, 0)},
+	{"stripe-width", ARG_MUST, FIELD(stripe_width, UINT32_MAX, 0)},
+	{"lazy_itable_init", ARG_MAY, FIELD(lazy_itable_init, 1, 1)},
+	{"lazy_journal_init", ARG_MAY, FIELD(lazy_journal_init, 1, 1)},
+	{"packed_meta_blocks", ARG_MAY, FIELD(packed_meta_blocks, 1, 1)},
+	{"num_backup_sb", ARG_MUST, .set = xw_set_num_backup_sb},
+	{"discard", ARG_NONE, FIELD(discard, 1, 1)},
+	{"nodiscard", ARG_NONE, FIELD(discard, 1, 0)},
+	{"resize", ARG_MUST, .set = set_resize},
+	{"mb_optimize_scan", ARG_MUST, FIELD(mb.optimize_scan, 1, 0)},
+	{"mb_linear_limit", ARG_MUST, FIELD(mb.linear_limit, INT32_MAX, 0)},
+	{"mb_order2_req", ARG_MUST, FIELD(mb.order2_req, 16, 0)},
+	{"mb_stream_req", ARG_MUST, FIELD(mb.stream_req, INT32_MAX, 0)},
+	{"mb_max_to_scan", ARG_MUST, FIELD(mb.max_to_scan, INT32_MAX, 0)},
+	{"mb_best_avail_max_trim_order", ARG_MUST, FIELD(mb.best_avail_max_trim_order, 16, 0)},
+	{"encoding", ARG_MUST, .set = xw_set_encoding},
+	{"encoding_flags", ARG_MUST, .set = xw_set_encoding_flags},
+	{"mmp_update_interval", ARG_MUST, .set = xw_set_mmp_update_interval},
+	{"orphan_file_size", ARG_MUST, .set = xw_set_orphan_file_size},
+	{"quotatype", ARG_MUST, .set = xw_set_quotatype},
+	{"no_copy_xattrs", ARG_NONE, FIELD(no_copy_xattrs, 1, 1)},
+	{"test_fs", ARG_NONE, FIELD(test_fs, 1, 1)},
+	{"desc_size", ARG_MUST, .set = set_desc_size},
+	{"revision", ARG_MUST, FIELD(revision, 1, 0)},
+	{"assume_storage_prezeroed", ARG_MAY, FIELD(prezeroed, 1, 1)},
+	{0},
 };
 
 SETTER(journal_size)
@@ -317,22 +191,23 @@ SETTER(journal_size)
 	uint64_t n;
 
 	if (xw_parse_size(value, 1u << 20, &n) || n > 1ull << 48)
-		return bad(diag, name, value, "must be a number of MiB, or a size with K M G");
+		return xw_bad_value(diag, name, value,
+				    "must be a number of MiB, or a size with K M G");
 	if (n % 1024)
-		return bad(diag, name, value, "must be a multiple of 1 KiB");
+		return xw_bad_value(diag, name, value, "must be a multiple of 1 KiB");
 	p->journal_bytes = n;
 	return 0;
 }
 
 static const struct key journal_keys[] = {
-	{"size", ARG_MUST, set_journal_size},
-	{"location", ARG_MUST, xw_set_journal_location},
-	{"device", ARG_MUST, xw_set_journal_device},
-	{"fast_commit_size", ARG_MUST, xw_set_fast_commit_size},
-	{NULL, ARG_NONE, NULL},
+	{"size", ARG_MUST, .set = set_journal_size},
+	{"location", ARG_MUST, .set = xw_set_journal_location},
+	{"device", ARG_MUST, .set = xw_set_journal_device},
+	{"fast_commit_size", ARG_MUST, .set = xw_set_fast_commit_size},
+	{0},
 };
 
-/* One "key[=value]"; text is the caller's scratch copy. */
+/* Set one "key[=value]"; text is modified. */
 static int set_key(struct xw_mkfs_params *p, const char *letter, const struct key *keys, char *text,
 		   struct xw_diag *diag)
 {
@@ -345,14 +220,12 @@ static int set_key(struct xw_mkfs_params *p, const char *letter, const struct ke
 	for (; keys->name; keys++) {
 		if (strcmp(keys->name, text))
 			continue;
-		if (!keys->set)
-			return xw_fail(diag, XW_ERR_UNSUPPORTED,
-				       "%s: not supported by this version", name);
 		if (value && keys->arg == ARG_NONE)
-			return bad(diag, name, value, "takes no value");
+			return xw_bad_value(diag, name, value, "takes no value");
 		if (!value && keys->arg == ARG_MUST)
 			return xw_fail(diag, XW_ERR_USAGE, "%s: needs a value", name);
-		return keys->set(p, name, value, diag);
+		return keys->set ? keys->set(p, name, value, diag)
+				 : set_number(p, keys, name, value, diag);
 	}
 	return xw_fail(diag, XW_ERR_USAGE, "%s: no such option", name);
 }
@@ -366,10 +239,10 @@ static int set_list(struct xw_mkfs_params *p, const char *letter, const struct k
 	if (!copy)
 		return xw_fail_nomem(diag, "option list");
 	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-		int err = set_key(p, letter, keys, item, diag);
+		int rc = set_key(p, letter, keys, item, diag);
 
-		if (err)
-			return err;
+		if (rc)
+			return rc;
 	}
 	return 0;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options that belong to one feature: quota types, the MMP interval, the encoding of names, sizes
- * and locations of journal and orphan file. The behavior of mke2fs 1.47.0 was observed: an option
- * whose feature is off has no effect there, which is reported here; -E encoding turns its feature
- * on.
+ * Options that belong to one feature: quota types, the MMP interval, the encoding of names, the
+ * sizes and locations of journal and orphan file. As in mke2fs 1.47.0 (observed), an option without
+ * its feature has no effect, with a warning here; -E encoding sets the feature casefold.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +15,10 @@
 #define ENCODING_UTF8_12_1 1
 #define ENCODING_STRICT 0x0001u
 #define FAST_COMMIT_KIB_MAX (1ull << 32)
-/* mke2fs: of a journal, fast commits included */
+/* the maximum of mke2fs for a journal, including fast commits */
 #define JOURNAL_BLOCKS_MAX 10240000u
-/* Observed: Linux 6.18 says "orphan file too big" of more, for blocks of 1 and of 4 KiB. */
+/* Linux 6.18 refuses a larger one as "orphan file too big" (observed with 1 and 4 KiB blocks). */
 #define ORPHAN_BLOCKS_MOUNTED 512u
-
-static int bad(struct xw_diag *diag, const char *name, const char *value, const char *why)
-{
-	return xw_fail(diag, XW_ERR_USAGE, "%s=%.80s: %s", name, value, why);
-}
 
 /* ---- setters ---- */
 
@@ -44,9 +38,10 @@ int xw_set_quotatype(struct xw_mkfs_params *p, const char *name, const char *val
 		while (i < XW_QUOTA_TYPES && (strlen(names[i]) != len || strncmp(names[i], s, len)))
 			i++;
 		if (i == XW_QUOTA_TYPES)
-			return bad(diag, name, value,
-				   "must be usrquota, grpquota, prjquota, or several with : "
-				   "between");
+			return xw_bad_value(
+				diag, name, value,
+				"must be usrquota, grpquota, prjquota, or several with : "
+				"between");
 		types |= 1u << i;
 		s += len + (s[len] == ':');
 	}
@@ -59,18 +54,18 @@ int xw_set_mmp_update_interval(struct xw_mkfs_params *p, const char *name, const
 			       struct xw_diag *diag)
 {
 	uint64_t n;
-	int err = xw_parse_ranged(name, value, 0, XW_MMP_INTERVAL_MAX, &n, diag);
+	int rc = xw_parse_ranged(name, value, 0, XW_MMP_INTERVAL_MAX, &n, diag);
 
-	if (!err)
+	if (!rc)
 		p->mmp_interval = (uint32_t)n;
-	return err;
+	return rc;
 }
 
 int xw_set_encoding(struct xw_mkfs_params *p, const char *name, const char *value,
 		    struct xw_diag *diag)
 {
 	if (strcmp(value, "utf8") && strcmp(value, "utf8-12.1"))
-		return bad(diag, name, value, "the encodings are utf8 and utf8-12.1");
+		return xw_bad_value(diag, name, value, "the encodings are utf8 and utf8-12.1");
 	p->encoding = ENCODING_UTF8_12_1;
 	return 0;
 }
@@ -83,19 +78,20 @@ int xw_set_encoding_flags(struct xw_mkfs_params *p, const char *name, const char
 	else if (!strcmp(value, "nostrict"))
 		p->encoding_flags &= (uint16_t)~ENCODING_STRICT;
 	else
-		return bad(diag, name, value, "the flags are strict and nostrict");
+		return xw_bad_value(diag, name, value, "the flags are strict and nostrict");
 	p->encoding_flags_set = true;
 	return 0;
 }
 
-/* A number of blocks, or of bytes with a suffix: the other one becomes 0. */
+/* Parse a number of blocks or, with a suffix, of bytes; *bytes or *blocks becomes 0. */
 static int blocks_or_bytes(const char *name, const char *value, uint64_t *blocks, uint64_t *bytes,
 			   struct xw_diag *diag)
 {
 	uint64_t n;
 
 	if (xw_parse_size(value, 1, &n))
-		return bad(diag, name, value, "must be a number of blocks, or a size with K M G T");
+		return xw_bad_value(diag, name, value,
+				    "must be a number of blocks, or a size with K M G T");
 	*blocks = xw_size_has_suffix(value) ? 0 : n;
 	*bytes = xw_size_has_suffix(value) ? n : 0;
 	return 0;
@@ -122,19 +118,12 @@ int xw_set_fast_commit_size(struct xw_mkfs_params *p, const char *name, const ch
 int xw_set_journal_device(struct xw_mkfs_params *p, const char *name, const char *value,
 			  struct xw_diag *diag)
 {
-	char *copy;
-
-	if (!*value)
-		return bad(diag, name, value, "must be a device, UUID=UUID or LABEL=LABEL");
-	copy = strdup(value);
-	if (!copy)
-		return xw_fail_nomem(diag, "option value");
-	free(p->journal_device);
-	p->journal_device = copy;
-	return 0;
+	return *value ? xw_set_text(&p->journal_device, value, diag)
+		      : xw_bad_value(diag, name, value,
+				     "must be a device, UUID=UUID or LABEL=LABEL");
 }
 
-/* ---- interaction with features ---- */
+/* ---- options and features ---- */
 
 int xw_params_imply_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as users write them. strtoull and strtod are not used: they accept signs, blanks,
- * hexadecimal, "inf" and the decimal point of the locale, and an option value that is not clearly a
- * number must be refused.
+ * Parsing of numbers in option values. strtoull and strtod are not used because they accept signs,
+ * blanks, hexadecimal, "inf" and the decimal point of the locale.
  */
 #include "plan/parse.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -31,7 +32,7 @@ static uint64_t suffix_bytes(char c)
 	return 0;
 }
 
-/* As in dd(1) and numfmt(1): MB is a power of 1000. 0: no such suffix. */
+/* Bytes of a decimal unit as in dd(1) and numfmt(1), such as MB for 1000^2. 0: no such suffix. */
 static uint64_t decimal_bytes(const char *text, size_t n)
 {
 	static const char letters[] = "KMGTP";
@@ -45,7 +46,7 @@ static uint64_t decimal_bytes(const char *text, size_t n)
 	return at ? bytes : 0;
 }
 
-/* The unit of the suffix, which has *len characters: M and MiB are the same. 0: no suffix. */
+/* The unit in bytes of the suffix, *len characters long; MiB is the same as M. 0: no suffix. */
 static uint64_t suffix(const char *text, size_t *len)
 {
 	const size_t n = strlen(text);
@@ -64,7 +65,7 @@ bool xw_size_has_suffix(const char *text)
 	return suffix(text, &len) != 0;
 }
 
-/* Leading digits; *end is set after them. XW_ERR_USAGE when there are none or too many. */
+/* Parse leading digits, and set *end after them. XW_ERR_USAGE: no digit, or over 64 bits. */
 static int digits(const char *text, uint64_t *out, const char **end)
 {
 	uint64_t n = 0;
@@ -84,9 +85,27 @@ static int digits(const char *text, uint64_t *out, const char **end)
 int xw_parse_u64(const char *text, uint64_t *out)
 {
 	const char *end;
-	int err = digits(text, out, &end);
+	int rc = digits(text, out, &end);
 
-	return err ? err : *end ? XW_ERR_USAGE : 0;
+	return rc ? rc : *end ? XW_ERR_USAGE : 0;
+}
+
+int xw_bad_value(struct xw_diag *diag, const char *name, const char *value, const char *why)
+{
+	const bool letter = *name == '-' && !strchr(name, ' ');
+
+	return xw_fail(diag, XW_ERR_USAGE, "%s%c%.80s: %s", name, letter ? ' ' : '=', value, why);
+}
+
+int xw_set_text(char **text, const char *value, struct xw_diag *diag)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return xw_fail_nomem(diag, "option value");
+	free(*text);
+	*text = copy;
+	return 0;
 }
 
 int xw_parse_ranged(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out,
@@ -94,10 +113,13 @@ int xw_parse_ranged(const char *name, const char *text, uint64_t min, uint64_t m
 {
 	uint64_t n;
 
-	if (xw_parse_u64(text, &n) || n < min || n > max)
-		return xw_fail(diag, XW_ERR_USAGE, "%s%c%.80s: must be a number from %llu to %llu",
-			       name, strchr(name, ' ') ? '=' : ' ', text, (unsigned long long)min,
-			       (unsigned long long)max);
+	if (xw_parse_u64(text, &n) || n < min || n > max) {
+		char why[80];
+
+		snprintf(why, sizeof(why), "must be a number from %llu to %llu",
+			 (unsigned long long)min, (unsigned long long)max);
+		return xw_bad_value(diag, name, text, why);
+	}
 	*out = n;
 	return 0;
 }
@@ -125,7 +147,7 @@ int xw_parse_decimal(const char *text, size_t len, double *out)
 	return 0;
 }
 
-/* Digits after the point, in bytes of a unit: exact integer arithmetic with up to nine digits. */
+/* Convert digits after the decimal point to bytes; only the first nine digits are significant. */
 static int fraction(const char *text, uint64_t unit, uint64_t *out, const char **end)
 {
 	uint64_t n = 0, scale = 1;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private to plan/: number parsing that all option setters share, and the setters kept in files of
- * their own.
+ * Private to plan/: parsing of numbers, and setters that are shared by several files.
  */
 #ifndef XW_PLAN_PARSE_H
 #define XW_PLAN_PARSE_H
@@ -11,14 +10,18 @@
 /* Plain decimal, no sign, no blanks. XW_ERR_USAGE, without a message. */
 int xw_parse_u64(const char *text, uint64_t *out);
 /*
- * As xw_parse_u64, with bounds and a message that names the option as the user has typed it: "-N
- * VALUE", or "-E KEY=VALUE" where name is "-E KEY".
+ * As xw_parse_u64, with bounds and a message that names the option as the user typed it: "-N
+ * VALUE", or "-E KEY=VALUE" if name is "-E KEY".
  */
 int xw_parse_ranged(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *out,
 		    struct xw_diag *diag);
+/* Record the message "NAME VALUE: why", or "-E KEY=VALUE: why", and return XW_ERR_USAGE. */
+int xw_bad_value(struct xw_diag *diag, const char *name, const char *value, const char *why);
+/* Replace *text, which is owned, with a copy of value. */
+int xw_set_text(char **text, const char *value, struct xw_diag *diag);
 /* A decimal number with fraction; no exponent, no locale. XW_ERR_USAGE, without a message. */
 int xw_parse_decimal(const char *text, size_t len, double *out);
-/* Does text end in a suffix of xw_parse_size()? */
+/* Does text end in a unit suffix as accepted by xw_parse_size()? */
 bool xw_size_has_suffix(const char *text);
 
 /* params_feature.c: setters of keys that belong to one feature; `name` is the full "-E key". */
@@ -27,7 +30,7 @@ typedef int xw_key_setter(struct xw_mkfs_params *p, const char *name, const char
 xw_key_setter xw_set_quotatype, xw_set_mmp_update_interval, xw_set_encoding, xw_set_encoding_flags,
 	xw_set_orphan_file_size, xw_set_fast_commit_size, xw_set_journal_location,
 	xw_set_journal_device, xw_set_num_backup_sb;
-/* Interaction of these options with the features, before and after the sizes are settled. */
+/* Check these options against the features and set defaults, before and after the sizes are known. */
 int xw_params_imply_features(struct xw_mkfs_params *p, struct xw_diag *diag);
 int xw_params_finish_features(struct xw_mkfs_params *p, struct xw_diag *diag);
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One pass over the text, line by line, in a copy that holds the resulting strings: a value never
- * grows when its quotes and backslashes are removed.
+ * Parses a copy of the text in one pass, line by line. Strings are terminated and unquoted in place:
+ * a value becomes no longer when its quotes and backslashes are removed.
  *
- * Where the man page is silent, mke2fs 1.47.0 was observed: lines before the first section are
- * skipped; a comment may start anywhere outside quotes; "tag =" alone continues with "{" in the
- * next line; a '*' after a name has no meaning here. Stricter than mke2fs: an unclosed quote or
- * stanza, and text after a closing quote, are errors.
+ * Details beyond the man page were observed with mke2fs 1.47.0: lines before the first section are
+ * skipped; a comment may start anywhere outside quotes; after "tag =" alone, the next line must
+ * begin with "{"; a '*' after a name is ignored. Unlike mke2fs, an unclosed quote or stanza, and
+ * text after a closing quote, are errors.
  */
 #include <string.h>
 
+#include "base/auto.h"
 #include "plan/profile.h"
 
 struct parser {
@@ -19,7 +20,7 @@ struct parser {
 	size_t stanza; /* as in struct xw_relation */
 	unsigned depth; /* nesting depth of stanzas */
 	uint32_t line, open_line; /* the current line, and that of the innermost "{" or "tag =" */
-	bool pending; /* "tag =": the next line must open it */
+	bool pending; /* after "tag =": the next line must begin with "{" */
 };
 
 static int bad(const struct parser *ps, const char *why)
@@ -53,7 +54,7 @@ static char *skip_marks(char *s)
 	return s;
 }
 
-/* s is after the opening quote: unquotes the string in place, *end is set after the closing one. */
+/* Unquote the string at s, after its opening quote, in place; set *end after the closing quote. */
 static int unquote(const struct parser *ps, char *s, char **end)
 {
 	static const char codes[] = "ntb", meaning[] = "\n\t\b";
@@ -81,9 +82,8 @@ static int add(struct parser *ps, const char *tag, const char *value)
 {
 	const struct xw_relation r = {ps->section, tag, value, ps->stanza, ps->line};
 
-	/* nested deeper than the stanzas of a section that is not used */
 	if (ps->depth > 1)
-		return 0;
+		return 0; /* no section uses stanzas inside stanzas */
 	return xw_vec_push(&ps->p->relations, r) ? xw_fail_nomem(ps->diag, "configuration") : 0;
 }
 
@@ -123,7 +123,7 @@ static int open_section(struct parser *ps, char *s)
 	return 0;
 }
 
-/* The tag at the start of *s; *s is moved after it. */
+/* Set *tag to the tag at the start of *s, and advance *s. */
 static int read_tag(const struct parser *ps, char **s, char **tag)
 {
 	char *end;
@@ -140,15 +140,15 @@ static int read_tag(const struct parser *ps, char **s, char **tag)
 	return 0;
 }
 
-/* "tag = value"; the byte after the tag is '=', a blank or a mark, and was needed until here. */
+/* Parse "tag = value". The byte after the tag is overwritten once it has been examined. */
 static int relation(struct parser *ps, char *s)
 {
 	char *tag, *tag_end, *end;
 	bool quoted;
-	int err = read_tag(ps, &s, &tag);
+	int rc = read_tag(ps, &s, &tag);
 
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	tag_end = s;
 	s = skip_marks(s);
 	if (*s != '=')
@@ -157,16 +157,16 @@ static int relation(struct parser *ps, char *s)
 	*tag_end = '\0';
 	quoted = *s == '"';
 	if (at_end(s) || *s == '{') {
-		err = add(ps, tag, NULL);
+		rc = add(ps, tag, NULL);
 		ps->pending = *s != '{';
 		ps->open_line = ps->line;
-		return err || ps->pending ? err : open_stanza(ps, skip_blanks(s + 1));
+		return rc || ps->pending ? rc : open_stanza(ps, skip_blanks(s + 1));
 	}
 	if (quoted) {
-		err = unquote(ps, ++s, &end);
-		if (!err && !at_end(skip_blanks(end)))
-			err = bad(ps, "text after the closing quote");
-		return err ? err : add(ps, tag, s);
+		rc = unquote(ps, ++s, &end);
+		if (!rc && !at_end(skip_blanks(end)))
+			rc = bad(ps, "text after the closing quote");
+		return rc ? rc : add(ps, tag, s);
 	}
 	end = s + strcspn(s, "#;");
 	while (blank(end[-1]))
@@ -195,56 +195,56 @@ static int read_line(struct parser *ps, char *s)
 static int read_text(struct parser *ps, size_t len)
 {
 	char *s = ps->p->text, *end = s + len;
-	int err = 0;
 
-	while (s < end && !err) {
+	while (s < end) {
 		char *eol = memchr(s, '\n', (size_t)(end - s));
+		int rc;
 
 		if (!eol)
 			eol = end;
 		*eol = '\0';
 		ps->line++;
-		err = strlen(s) == (size_t)(eol - s) ? read_line(ps, s)
-						     : bad(ps, "not text: a NUL byte");
+		rc = strlen(s) == (size_t)(eol - s) ? read_line(ps, s)
+						    : bad(ps, "not text: a NUL byte");
+		if (rc)
+			return rc;
 		s = eol + 1;
 	}
-	if (!err && (ps->depth || ps->pending)) {
-		ps->line = ps->open_line;
-		err = bad(ps, "the stanza is not closed");
-	}
-	return err;
+	if (!ps->depth && !ps->pending)
+		return 0;
+	ps->line = ps->open_line;
+	return bad(ps, "the stanza is not closed");
+}
+
+static void profile_end(struct xw_profile **p)
+{
+	xw_profile_free(*p);
 }
 
 int xw_profile_parse(const char *name, const char *text, size_t len, struct xw_diag *diag,
 		     struct xw_profile **out)
 {
-	struct xw_profile *p = calloc(1, sizeof(*p));
+	auto_end(profile_end) struct xw_profile *p = calloc(1, sizeof(*p));
 	struct parser ps = {.p = p, .diag = diag};
-	int err;
+	int rc;
 
 	*out = NULL;
-	if (len > XW_PROFILE_MAX) {
-		free(p);
+	if (len > XW_PROFILE_MAX)
 		return xw_fail(diag, XW_ERR_USAGE, "%s: larger than %u bytes", name,
 			       XW_PROFILE_MAX);
-	}
 	if (p) {
 		p->name = strdup(name);
 		p->text = malloc(len + 1);
 	}
-	if (!p || !p->name || !p->text) {
-		xw_profile_free(p);
+	if (!p || !p->name || !p->text)
 		return xw_fail_nomem(diag, "configuration");
-	}
 	if (len)
 		memcpy(p->text, text, len);
 	p->text[len] = '\0';
-	err = read_text(&ps, len);
-	if (err)
-		xw_profile_free(p);
-	else
-		*out = p;
-	return err;
+	rc = read_text(&ps, len);
+	if (!rc)
+		*out = steal(p);
+	return rc;
 }
 
 void xw_profile_free(struct xw_profile *p)

@@ -26,16 +26,16 @@ struct xw_profile {
 };
 
 /*
- * name: the file, for messages. Stanzas inside stanzas are parsed and ignored: no section uses
- * them. XW_ERR_USAGE: "NAME:LINE: reason". The caller frees *out.
+ * `name` is the file name for messages. Stanzas inside stanzas are parsed and ignored, since no
+ * section uses them. XW_ERR_USAGE: "NAME:LINE: reason". The caller frees *out.
  */
 int xw_profile_parse(const char *name, const char *text, size_t len, struct xw_diag *diag,
 		     struct xw_profile **out);
 void xw_profile_free(struct xw_profile *p);
 
 /*
- * The stanza `tag` of a section, NULL when there is none. Sections of one name are merged; of
- * several stanzas or relations of one name the first is used, as in mke2fs.
+ * The stanza `tag` of a section, or NULL. Sections with the same name are merged; if several
+ * stanzas or relations have the same name, the first is used, as in mke2fs.
  */
 const struct xw_relation *xw_profile_stanza(const struct xw_profile *p, const char *section,
 					    const char *tag, size_t tag_len);

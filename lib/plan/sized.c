@@ -3,10 +3,10 @@
  * Geometry for a known size, as mke2fs 1.47.0 computes it (observed at every branch;
  * tests/oracle/geometry.sh compares).
  *
- * The computation is a loop, because its parts depend on each other: too many inodes for a group
- * shrink the groups; a last group too short for its own metadata is dropped, which leaves fewer
- * groups for the same inodes. Each iteration either shrinks the groups (starting from the full
- * size) or drops the end of the last one, so it terminates.
+ * The computation is a loop, because its parts depend on each other: too many inodes per group
+ * require smaller groups; a last group too short for its own metadata is dropped, so the remaining
+ * groups need more inodes each. Each iteration either shrinks the groups, and starts again with the
+ * full size, or drops the last group, so the loop terminates.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ static void place_backups(struct xw_geo *geo, const struct xw_mkfs_params *p)
 	int copies = p->num_backup_sb < 0 ? 2 : p->num_backup_sb;
 	bool two = xw_has_compat(&geo->features, XW_COMPAT_SPARSE_SUPER2);
 
-	/* a single copy is the second number, as in mke2fs */
+	/* a single copy is stored in the second element, as in mke2fs */
 	geo->backup_bgs[0] = two && copies > 1 && geo->groups > 2 ? 1 : 0;
 	geo->backup_bgs[1] = two && copies > 0 && geo->groups > 1 ? 1 : 0;
 	if (geo->backup_bgs[0])
@@ -99,8 +99,8 @@ static void place_backups(struct xw_geo *geo, const struct xw_mkfs_params *p)
 }
 
 /*
- * Descriptor blocks that -E resize= needs beyond the present ones; mke2fs computes with unshrunk
- * groups.
+ * Number of descriptor blocks to reserve for -E resize=. As in mke2fs, computed with groups of the
+ * original size, even if turn() shrinks them.
  */
 static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			    uint64_t blocks)
@@ -114,7 +114,7 @@ static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_param
 	return want > now ? want - now : 0;
 }
 
-/* Descriptor blocks to reserve for growth: to -E resize=, else 1024-fold below 2^32 blocks. */
+/* s_reserved_gdt_blocks: for -E resize=, else for 1024 times the size, below 2^32 blocks. */
 static uint32_t reserved_gdt(const struct sizing *s)
 {
 	const struct xw_geo *geo = s->geo;
@@ -129,7 +129,7 @@ static uint32_t reserved_gdt(const struct sizing *s)
 				 geo->desc_per_block);
 		want = want > geo->desc_blocks ? want - geo->desc_blocks : 0;
 	}
-	/* the double-indirect block of the resize inode refers to all of them; none may be bad */
+	/* limited by the double-indirect block of the resize inode, and by bad blocks */
 	want = XW_MIN(want, geo->block_size / 4);
 	return (uint32_t)XW_MIN(want, xw_geo_good_after_desc(geo));
 }
@@ -173,7 +173,7 @@ static int turn(struct sizing *s)
 		return too_large(s);
 	geo->groups = (uint32_t)groups;
 	geo->desc_blocks = (uint32_t)xw_div_up(groups, geo->desc_per_block);
-	/* a ratio above the whole size is ignored: one inode per 4 KiB */
+	/* without inodes, because -i exceeds the filesystem size: one per 4 KiB, as in mke2fs */
 	inodes = s->inodes ? s->inodes : geo->blocks * geo->block_size / 4096;
 	inodes = XW_MAX(inodes, INODES_MIN);
 	per_group = xw_div_up(inodes, groups);
@@ -203,8 +203,6 @@ static int turn(struct sizing *s)
 			       (unsigned long long)meta + geo->head_blocks, geo->blocks_per_group);
 	meta += xw_geo_head(geo, geo->groups - 1);
 	rest = body % geo->blocks_per_group;
-	if (groups == 1 && rest && rest < meta)
-		return too_small(s, geo->first_data_block + meta + LAST_GROUP_SPARE);
 	if (!rest || rest >= meta + LAST_GROUP_SPARE)
 		return 0;
 	if (groups == 1)
@@ -214,7 +212,7 @@ static int turn(struct sizing *s)
 	return 1;
 }
 
-/* mke2fs: at most half of the space that heads and, without flex_bg, tables leave. */
+/* As in mke2fs, limit -J size= to half of the space without heads and, without flex_bg, tables. */
 static int check_journal(const struct sizing *s)
 {
 	const struct xw_geo *geo = s->geo;
@@ -235,7 +233,7 @@ static int check_journal(const struct sizing *s)
 static int size_it(struct sizing *s)
 {
 	struct xw_geo *geo = s->geo;
-	int err;
+	int rc;
 
 	if (s->blocks <= geo->first_data_block)
 		return too_small(s, 64);
@@ -251,18 +249,18 @@ static int size_it(struct sizing *s)
 		return xw_fail(s->diag, XW_ERR_USAGE, "-E resize: not with meta_bg");
 	if (s->resize_room)
 		geo->features.w[XW_FW_COMPAT] |= XW_COMPAT_RESIZE_INODE;
-	if (s->blocks > UINT32_MAX) /* its blocks have 32-bit numbers */
+	if (s->blocks > UINT32_MAX) /* the resize inode has 32-bit block numbers */
 		geo->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
-	err = wanted_inodes(s);
-	if (err)
-		return err;
+	rc = wanted_inodes(s);
+	if (rc)
+		return rc;
 	s->reserved = geo->reserved_blocks =
 		(uint64_t)((double)geo->blocks * s->p->reserved_percent / 100);
 	do
-		err = turn(s);
-	while (err > 0);
-	if (err)
-		return err;
+		rc = turn(s);
+	while (rc > 0);
+	if (rc)
+		return rc;
 	if ((uint64_t)geo->inodes_per_group * geo->groups < INODES_MIN)
 		return xw_fail(s->diag, XW_ERR_LIMIT,
 			       "SIZE of %llu blocks of %u bytes: too small for a filesystem, which "
@@ -294,7 +292,7 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 		struct xw_diag *diag)
 {
 	struct sizing s = {.geo = out, .p = p, .diag = diag};
-	int err;
+	int rc;
 
 	xw_geo_start(p, out);
 	out->kind = XW_GEO_SIZED;
@@ -302,37 +300,36 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 	out->n_bad = p->bad.n;
 	s.blocks = out->blocks = (fs_bytes / p->block_size) >> out->cluster_bits
 								       << out->cluster_bits;
-	err = size_it(&s);
-	if (err)
-		return err;
+	rc = size_it(&s);
+	if (rc)
+		return rc;
 	out->journal_blocks = xw_geo_journal_blocks(out, p, out->blocks);
-	err = check_journal(&s);
-	if (err)
-		return err;
-	err = xw_geo_drop_journal(out, p, diag);
-	if (err)
-		return err;
+	rc = check_journal(&s);
+	if (!rc)
+		rc = xw_geo_drop_journal(out, p, diag);
+	if (rc)
+		return rc;
 	out->overhead = xw_geo_overhead(out);
 	if (out->overhead >= out->blocks)
 		return xw_fail(diag, XW_ERR_NOSPC,
 			       "SIZE: %llu blocks of %u bytes do not hold their metadata of %llu",
 			       (unsigned long long)out->blocks, p->block_size,
 			       (unsigned long long)out->overhead);
-	/* in a last group that was dropped */
+	/* bad blocks in a last group that was dropped */
 	while (out->n_bad && out->bad[out->n_bad - 1] >= out->blocks)
 		out->n_bad--;
-	err = xw_geo_check_bad(out, diag);
-	if (!err && (out->flex_size > 1 || out->packed_meta))
-		err = xw_geo_flex_maps(out, diag);
-	else if (!err)
-		err = xw_geo_own_maps(out, diag);
-	if (!err && out->cluster_bits)
-		out->overhead = xw_geo_overhead_clusters(out);
-	if (err)
+	rc = xw_geo_check_bad(out, diag);
+	if (!rc)
+		rc = out->flex_size > 1 || out->packed_meta ? xw_geo_flex_maps(out, diag)
+							    : xw_geo_own_maps(out, diag);
+	if (rc) {
 		xw_geo_free(out);
-	else
-		xw_geo_warn_few_inodes(out, p, diag);
-	return err;
+		return rc;
+	}
+	if (out->cluster_bits)
+		out->overhead = xw_geo_overhead_clusters(out);
+	xw_geo_warn_few_inodes(out, p, diag);
+	return 0;
 }
 
 void xw_geo_free_maps(struct xw_geo *geo)

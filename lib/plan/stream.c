@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout while the size is not known. What must be decided before the first byte of data goes
- * out is only how many blocks the descriptors may need (R), since they and every backup of them lie
- * in front of data: 256 KiB, which is 64 blocks of 4 KiB (512 GiB of filesystem), 128 of 2 KiB (128
- * GiB), 256 of 1 KiB (32 GiB); -E resize= makes it larger. R is at most a quarter of a block's
- * bytes, so that all of it can be reserved blocks of the resize inode. The group with the second
- * sparse_super2 backup is the last one, and unknown: only the first is stepped over.
+ * The layout while the filesystem size is unknown. Before the first data is written, only the
+ * maximum number of descriptor blocks (R) must be decided, since descriptors and their backups lie
+ * in front of data. R is 256 KiB: 64 blocks of 4 KiB (enough for 512 GiB), 128 of 2 KiB (128 GiB),
+ * or 256 of 1 KiB (32 GiB); -E resize= can raise it to a quarter of the block size, the number of
+ * blocks that the resize inode can reserve. The second backup of sparse_super2 is in the last
+ * group, which is unknown, so data skips only the first.
  *
- * With meta_bg a block of descriptors lies in each of three groups of a meta group, wherever the
- * filesystem ends: nothing must be kept free, and the end of what a stream can be is just a number.
+ * With meta_bg, descriptor blocks lie in three groups of each meta group, for any filesystem size:
+ * no room must be reserved, and the maximum number of groups is a constant.
  *
- * Without flex_bg a group's bitmaps and inode table must lie in the group, and all tables are of
- * one size, which nobody knows yet. So room for them, the reserve, is kept at the end of every
- * group: it cannot grow once data lies in front of it and the next group's behind, but it can
- * shrink. It is as large as mke2fs makes tables of small filesystems, one inode for 4 KiB (1/16 of
- * the space), more where -i or -T say so, and at most half of what the head leaves. What the source
- * turns out not to need goes to the metadata that is placed after the data (xw_geo_shrink). At the
- * end and not at the start of groups, so that while everything is in group 0 data lies right behind
- * the head and nothing else is in its way.
+ * Without flex_bg, the bitmaps and inode table of a group must lie in the group, and all tables
+ * have the same size, which is unknown. Therefore every group has room for them at its end, the
+ * reserve. Between data of two groups a reserve cannot grow, but it can shrink. Its table has the
+ * size that mke2fs uses for small filesystems, one inode per 4 KiB (1/16 of the space), or more by
+ * -i or -T, but at most half of the group without its head. xw_geo_shrink() makes unneeded parts
+ * available to the metadata that is placed after the data. The reserve is at the end of the group
+ * so that the data of a small image directly follows the head of group 0.
  */
 #include "plan/map.h"
 
@@ -37,7 +36,7 @@ static uint64_t desc_room(const struct xw_geo *geo, const struct xw_mkfs_params 
 	return XW_MAX(XW_MIN(room, geo->blocks_per_group / 4), 1);
 }
 
-/* Table blocks of a reserve: a multiple of the step of inodes per group (tail.c). */
+/* Inode table blocks of a reserve: a multiple of inode_step() (tail.c). */
 static uint32_t reserve_room(const struct xw_geo *geo, const struct xw_mkfs_params *p)
 {
 	uint64_t per_block = geo->block_size / geo->inode_size, step = XW_MAX(per_block, 8);
@@ -59,7 +58,7 @@ int xw_geo_stream(const struct xw_mkfs_params *p, struct xw_geo *out, struct xw_
 	(void)diag;
 	xw_geo_start(p, out);
 	out->kind = XW_GEO_STREAM;
-	/* more inodes than an inode bitmap has bits: smaller groups, as mke2fs does it */
+	/* as in mke2fs, groups are smaller if -i asks for more inodes than a bitmap block has bits */
 	if (p->bytes_per_inode)
 		out->blocks_per_group = (uint32_t)XW_MIN(
 			out->blocks_per_group,

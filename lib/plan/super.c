@@ -9,9 +9,9 @@
 #include "disk/inode.h"
 #include "plan/map.h"
 
-#define CHECK_INTERVAL (180u * 24 * 3600) /* interval of periodic checks: 180 days, */
-#define CHECK_MOUNTS 20 /* or this many mounts, plus up to as many more */
-/* contents and names, as numbered by fscrypt */
+#define CHECK_INTERVAL (180u * 24 * 3600) /* for periodic checks: 180 days */
+#define CHECK_MOUNTS 20 /* for periodic checks: 20 to 39 mounts */
+/* fscrypt modes of contents and names */
 #define ENCRYPT_AES_256_XTS 1
 #define ENCRYPT_AES_256_CTS 4
 
@@ -44,14 +44,14 @@ static void fill_counts(const struct xw_geo *geo, struct xw_super *sb)
 	sb->inode_size = (uint16_t)geo->inode_size;
 	sb->reserved_gdt_blocks = (uint16_t)geo->reserved_gdt;
 	sb->desc_size = geo->desc_size > 32 ? (uint16_t)geo->desc_size : 0;
-	/* 32 bits on disk; 0 means "unknown", and the kernel computes it */
+	/* s_overhead_clusters has 32 bits; if it is 0, the kernel computes the value */
 	sb->overhead_blocks = geo->overhead > UINT32_MAX ? 0 : (uint32_t)geo->overhead;
 	memcpy(sb->backup_bgs, geo->backup_bgs, sizeof(sb->backup_bgs));
 	while (geo->flex_size >> sb->log_groups_per_flex > 1)
 		sb->log_groups_per_flex++;
 }
 
-/* Fields that belong to one feature each. */
+/* Set fields that belong to a feature. */
 static void fill_features(const struct xw_mkfs_params *p, struct xw_super *sb)
 {
 	if (sb->feature_incompat & XW_INCOMPAT_CASEFOLD) {

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end of a stream is known: lay out inode tables, block bitmaps, inode bitmaps and the journal
- * behind it, each in one piece but for backup places, in the smallest filesystem that describes all
- * of it.
+ * Lays out the metadata after the data of a stream: inode tables, block bitmaps, inode bitmaps and
+ * the journal, contiguous except for superblock copies, in the smallest filesystem possible.
  *
- * Sizes depend on each other: the tail's on the number of groups, that on the tail's. Candidates
- * for the group count are tried upward; the first whose layout fits into that many groups is the
- * answer (a larger count that needs less exists only through rounding, and never a smaller
- * filesystem by a whole group). For one candidate the journal grows from what the filesystem
- * without it would get until it is what mke2fs(8) gives a filesystem of the resulting size: the
- * size never falls when the journal grows, and there are eight steps. Groups beyond the tail (many
- * inodes, --free) are a hole in the host file.
+ * The size of this tail depends on the number of groups, and the number of groups on the size of
+ * the tail. The smallest number of groups that holds its own layout is used. (Because of rounding,
+ * a larger number may need fewer blocks, but never by a whole group.) For each candidate, the
+ * journal starts with the size for the filesystem without it, and grows until it has the size that
+ * mke2fs(8) chooses for the resulting filesystem: a larger journal never makes the filesystem
+ * smaller, and there are only eight journal sizes. Groups beyond the tail (for many inodes, or
+ * --free) are a hole in the host file.
  *
- * Without flex_bg bitmaps and table of all groups but the last are at their groups' ends
- * (place_own), where the stream kept room for them; the journal and the last group's go behind the
- * data. A table is then no larger than the smallest reserve that data has closed in. While all data
- * is in group 0 none has been.
+ * Without flex_bg, bitmaps and tables of all groups but the last are in the reserves at the ends of
+ * their groups (place_own); the journal, and the metadata of the last group, follow the data. A
+ * table is then limited to the size of the smallest reserve that has data on both sides; there is
+ * none while all data is in group 0.
  *
- * Groups are of the usual size unless that makes the image much larger (try_smaller_groups).
+ * Groups have the usual size unless that makes the image much larger (try_smaller_groups).
  *
- * Invariants of the result (t_tail checks them on random input): nothing overlaps, nothing lies
- * outside, no table crosses a backup place, a last group that has a superblock copy holds it.
+ * t_tail checks the result on random input: nothing overlaps or lies outside, no table crosses a
+ * superblock copy, and a last group with a superblock copy is large enough for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +28,9 @@
 
 #define RESERVED_INODES 10
 #define SMALL_GROUP 2048u /* in blocks; with smaller groups most metadata would be descriptors */
-/* Smaller groups are used if the result has at most one part in so many of the size. */
-#define WORTH 3
-#define WORTH_OF 4
-#define KEPT_BACK_PART 50 /* one part in 50 (2 %), */
-#define KEPT_BACK_MOST 4096u /* but at most this many blocks */
+/* Linux reserves a 50th of the blocks, but at most 4096: see kept_back(). */
+#define KEPT_BACK_PART 50
+#define KEPT_BACK_MOST 4096u
 
 struct tail {
 	const struct xw_geo *stream;
@@ -44,24 +41,19 @@ struct tail {
 	uint32_t data_group; /* the last group with data */
 };
 
-static bool own(const struct tail *t)
-{
-	return xw_geo_own(t->stream);
-}
-
-/* Inodes: what whole table blocks hold, and a multiple of 8. */
+/* Inodes per group must be a multiple of this: whole inode table blocks, and a multiple of 8. */
 static uint64_t inode_step(const struct xw_geo *geo)
 {
 	return XW_MAX(geo->block_size / geo->inode_size, 8);
 }
 
-/* The proportion is best effort: it must not cause a failure where there is room for blocks. */
+/* Maximum result of in_proportion(), which is best effort and must not cause a failure. */
 #define MOST_IN_PROPORTION (UINT32_MAX / 2)
 
 /*
- * Free inodes that go with --free: as many for a free block as there are for a block in use. Where
- * that is more than one, what is there takes no blocks, and need not be followed by more than as
- * much again.
+ * Number of free inodes for --free: the ratio of inodes to blocks in use is applied to the free
+ * blocks. If there are more inodes than blocks (empty or inline files), the result is at most the
+ * number of existing inodes.
  */
 static uint64_t in_proportion(const struct tail *t)
 {
@@ -84,8 +76,8 @@ static uint64_t in_proportion(const struct tail *t)
 }
 
 /*
- * Number of inodes wanted: the existing ones plus those of --free-inodes. Then -N gives the number,
- * or -i the ratio, and else --free.
+ * Raise t->inodes to the number of inodes wanted: at least the existing ones plus --free-inodes; or
+ * more by -N, else by the ratio -i, else by --free.
  */
 static int wanted_inodes(struct tail *t, uint64_t blocks)
 {
@@ -95,7 +87,7 @@ static int wanted_inodes(struct tail *t, uint64_t blocks)
 	if (p->inodes && p->inodes < used)
 		return xw_fail(t->diag, XW_ERR_USAGE, "-N %llu: the source needs %llu inodes",
 			       (unsigned long long)p->inodes, (unsigned long long)used);
-	/* whoever asks for free space wants to be able to add a file to any directory */
+	/* with free space it must be possible to add a file to each directory */
 	if (!p->inodes && (p->free_percent > 0 || p->free_bytes))
 		want = XW_MAX(want, used + t->req.directories);
 	if (p->inodes)
@@ -113,7 +105,6 @@ static int wanted_inodes(struct tail *t, uint64_t blocks)
 	return 0;
 }
 
-/* Inodes per group: equal for all, whole table blocks, a multiple of 8. */
 static void set_inodes(const struct tail *t, struct xw_geo *geo)
 {
 	const uint64_t least = xw_geo_inodes_to_grow(geo, t->p);
@@ -125,8 +116,8 @@ static void set_inodes(const struct tail *t, struct xw_geo *geo)
 }
 
 /*
- * The next range that the tail must not use, in whole clusters: at or after `at`, from ==
- * XW_BLK_MAX when there is none.
+ * A range of whole clusters that the tail must not use: a group's head, or a reserve. from is
+ * XW_BLK_MAX if there is none.
  */
 struct obstacle {
 	xw_blk from, to;
@@ -163,10 +154,7 @@ static struct obstacle next_obstacle(const struct xw_geo *geo, xw_blk at)
 	return head_of(geo, (uint32_t)group);
 }
 
-/*
- * First block >= at where `len` blocks touch no obstacle; *room is the space up to the next
- * obstacle.
- */
+/* First block >= at where `len` blocks are free; *room is the distance to the next obstacle. */
 static xw_blk step_over(const struct xw_geo *geo, xw_blk at, uint64_t len, uint64_t *room)
 {
 	for (;;) {
@@ -179,7 +167,7 @@ static xw_blk step_over(const struct xw_geo *geo, xw_blk at, uint64_t len, uint6
 	}
 }
 
-/* Place one object per group; map may be NULL to measure only. */
+/* Place one object per group from *at on, and advance *at; map may be NULL to measure only. */
 static int place_objects(const struct xw_geo *geo, struct xw_geo_map *map, enum xw_meta_kind kind,
 			 xw_blk *at)
 {
@@ -215,7 +203,7 @@ static xw_blk place_runs(const struct xw_geo *geo, uint64_t left, struct xw_run 
 	return at;
 }
 
-/* Starts in a cluster of its own. */
+/* Allocate `len` blocks from the next cluster boundary on. */
 static int keep_runs(const struct xw_geo *geo, uint64_t len, struct xw_run **runs, size_t *n,
 		     xw_blk *at)
 {
@@ -228,19 +216,17 @@ static int keep_runs(const struct xw_geo *geo, uint64_t len, struct xw_run **run
 	return 0;
 }
 
-/*
- * Place the journal, in one run unless an obstacle interrupts it, and then the blocks that map it.
- */
+/* Place the journal, and after it the blocks that map it. */
 static int place_journal(struct xw_geo *geo, xw_blk *at)
 {
-	int err;
+	int rc;
 
 	free(geo->journal_runs);
 	free(geo->journal_map_runs);
 	geo->journal_map_runs = NULL;
-	err = keep_runs(geo, geo->journal_blocks, &geo->journal_runs, &geo->n_journal_runs, at);
-	if (err)
-		return err;
+	rc = keep_runs(geo, geo->journal_blocks, &geo->journal_runs, &geo->n_journal_runs, at);
+	if (rc)
+		return rc;
 	geo->journal_map_blocks = xw_journal_map_blocks(geo, geo->journal_runs, geo->n_journal_runs,
 							geo->journal_blocks);
 	return keep_runs(geo, geo->journal_map_blocks << geo->cluster_bits, &geo->journal_map_runs,
@@ -253,23 +239,23 @@ static int place_tail(struct xw_geo *geo, struct xw_geo_map *map, xw_blk at)
 	static const enum xw_meta_kind order[] = {XW_META_INODE_TABLE, XW_META_BLOCK_BITMAP,
 						  XW_META_INODE_BITMAP};
 	uint32_t last = geo->groups - 1;
-	int err = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(order) && !xw_geo_own(geo) && !err; i++)
-		err = place_objects(geo, map, order[i], &at);
-	if (!err)
-		err = place_journal(geo, &at);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(order) && !xw_geo_own(geo) && !rc; i++)
+		rc = place_objects(geo, map, order[i], &at);
+	if (!rc)
+		rc = place_journal(geo, &at);
 	if (xw_geo_own(geo)) {
 		geo->own_last = XW_MAX(xw_geo_clusters_up(geo, at), head_of(geo, last).to);
 		at = geo->own_last + 2 + geo->itable_blocks;
 	}
 	geo->tail_end = xw_geo_clusters_up(geo, at);
-	return err;
+	return rc;
 }
 
 /*
- * The journal size from -J size=, independent of the filesystem size; else mke2fs's choice for this
- * many blocks. If a journal was requested explicitly, the smallest filesystem grows to hold one.
+ * The journal size: -J size=, else that of mke2fs for a filesystem of `blocks`. If a journal was
+ * requested explicitly, a filesystem too small for one gets the smallest journal, and grows.
  */
 static uint64_t journal_for(const struct tail *t, uint64_t blocks)
 {
@@ -284,8 +270,8 @@ static uint64_t journal_for(const struct tail *t, uint64_t blocks)
 }
 
 /*
- * Linux reserves this many of the free blocks for itself where files have extents: not even root
- * can use them for data (observed; see /sys/fs/ext4/DEVICE/reserved_clusters).
+ * With extents, Linux reserves this many free blocks that not even root can use for data
+ * (observed; see /sys/fs/ext4/DEVICE/reserved_clusters).
  */
 static uint64_t kept_back(const struct tail *t, uint64_t blocks)
 {
@@ -295,8 +281,8 @@ static uint64_t kept_back(const struct tail *t, uint64_t blocks)
 }
 
 /*
- * Are enough of these blocks free? The requested amount, or at least what a small file in each
- * directory takes.
+ * Is enough space free: the amount requested with --free, and at least the space for a small file
+ * in each directory?
  */
 static bool free_enough(const struct tail *t, uint64_t used, uint64_t blocks)
 {
@@ -308,7 +294,7 @@ static bool free_enough(const struct tail *t, uint64_t used, uint64_t blocks)
 	return have >= kept + want && (double)(have - kept) >= part * (double)blocks;
 }
 
-/* The smallest number of blocks of which, after subtracting `used`, enough are free. */
+/* The smallest filesystem with enough free space beside `used` blocks. */
 static uint64_t with_free(const struct tail *t, uint64_t used)
 {
 	uint64_t low = used, step = 1;
@@ -319,7 +305,7 @@ static uint64_t with_free(const struct tail *t, uint64_t used)
 		low += step;
 		step *= 2;
 	}
-	while (step > 1) { /* low is too small, low + step is enough */
+	while (step > 1) { /* low is too small, low + step is large enough */
 		step /= 2;
 		if (!free_enough(t, used, low + step))
 			low += step;
@@ -346,7 +332,7 @@ static void set_groups(const struct tail *t, struct xw_geo *geo, uint64_t groups
 	geo->features = t->stream->features;
 	geo->desc_blocks = (uint32_t)xw_div_up(groups, geo->desc_per_block);
 	geo->reserved_gdt = resize ? t->stream->desc_blocks - geo->desc_blocks : 0;
-	if (!geo->reserved_gdt) /* nothing left to grow into */
+	if (!geo->reserved_gdt) /* a resize inode without blocks is useless */
 		geo->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
 	geo->head_blocks = xw_geo_meta_bg(geo) ? 2 : 1 + geo->desc_blocks + geo->reserved_gdt;
 	geo->backup_bgs[0] = 0;
@@ -359,19 +345,17 @@ static void set_groups(const struct tail *t, struct xw_geo *geo, uint64_t groups
 	set_inodes(t, geo);
 }
 
-/*
- * The second backup of sparse_super2 goes into the last group; it was requested, but data is there.
- */
+/* Was the second backup of sparse_super2 requested, but its place in the last group has data? */
 static bool lacks_backup(const struct tail *t, const struct xw_geo *geo)
 {
 	return t->p->num_backup_sb == 2 && geo->backup_bgs[1] == 1 && geo->groups > 2;
 }
 
-/* Compute the same layout once more and record the locations. */
+/* Repeat the layout, and store the locations in a map. */
 static int record(struct xw_geo *geo, xw_blk at)
 {
 	if (xw_geo_own(geo))
-		return 0; /* place_own has the locations */
+		return 0; /* place_own() computes them */
 	geo->maps = calloc(1, sizeof(*geo->maps));
 	if (!geo->maps)
 		return XW_ERR_NOMEM;
@@ -382,10 +366,10 @@ static int record(struct xw_geo *geo, xw_blk at)
 	return 0;
 }
 
-/* Number of metadata blocks of geo, up to geo->tail_end; computes s_overhead as well. */
+/* Compute geo->overhead, and the number of metadata blocks. */
 static int count_overhead(const struct tail *t, struct xw_geo *geo, uint64_t *blocks)
 {
-	int err;
+	int rc;
 
 	if (!geo->cluster_bits) {
 		geo->overhead = xw_geo_overhead(geo);
@@ -393,17 +377,17 @@ static int count_overhead(const struct tail *t, struct xw_geo *geo, uint64_t *bl
 		return 0;
 	}
 	geo->blocks = pad_last(geo, geo->tail_end);
-	err = record(geo, t->req.used_end);
-	if (!err)
+	rc = record(geo, t->req.used_end);
+	if (!rc)
 		geo->overhead = xw_geo_overhead_clusters(geo);
 	*blocks = (geo->overhead + geo->journal_map_blocks) << geo->cluster_bits;
 	xw_geo_free_maps(geo);
-	return err;
+	return rc;
 }
 
 /*
- * Lay out for exactly geo->groups groups. *need: the blocks needed, which may exceed what that many
- * groups have.
+ * Lay out the tail for geo->groups groups. *need: the filesystem size in blocks, which may exceed
+ * that many groups.
  */
 static int fit(const struct tail *t, struct xw_geo *geo, uint64_t *need)
 {
@@ -438,15 +422,15 @@ static uint64_t groups_for(const struct xw_geo *geo, uint64_t blocks)
 }
 
 /*
- * Maximum number of inodes per group for this number of groups: bitmap bits, and room for the
- * table. Never rises with the number of groups.
+ * Maximum number of inodes per group for this number of groups, limited by the bitmap and by the
+ * room for the table. It never rises with the number of groups.
  */
 static uint64_t most_inodes(const struct tail *t, uint64_t groups)
 {
 	const struct xw_geo *s = t->stream;
 	uint64_t step = inode_step(s), room = s->blocks_per_group - xw_geo_head(s, 0);
 
-	if (own(t)) {
+	if (xw_geo_own(s)) {
 		room -= 2;
 		if (t->data_group)
 			room = s->shrunk_groups ? s->shrunk_itable : s->itable_blocks;
@@ -462,9 +446,9 @@ static int solve(struct tail *t, struct xw_geo *geo)
 {
 	uint64_t groups = groups_for(geo, XW_MAX(t->req.used_end, geo->first_data_block + 1ull));
 	uint64_t need, blocks = 0;
-	int err = wanted_inodes(t, t->req.used_end);
+	int rc = wanted_inodes(t, t->req.used_end);
 
-	while (!err) {
+	while (!rc) {
 		groups = XW_MAX(groups, xw_div_up(t->inodes, most_inodes(t, groups)));
 		if (groups > t->stream->groups)
 			return too_large(t);
@@ -473,27 +457,27 @@ static int solve(struct tail *t, struct xw_geo *geo)
 			groups++;
 			continue;
 		}
-		err = fit(t, geo, &blocks);
-		if (err)
-			return err;
+		rc = fit(t, geo, &blocks);
+		if (rc)
+			return rc;
 		need = groups_for(geo, blocks);
 		if (need > groups || lacks_backup(t, geo)) {
 			groups = XW_MAX(need, groups + 1);
 			continue;
 		}
 		/* -i applies to the resulting number of blocks */
-		err = wanted_inodes(t, blocks);
-		if (!err && t->inodes <= (uint64_t)geo->inodes_per_group * geo->groups) {
+		rc = wanted_inodes(t, blocks);
+		if (!rc && t->inodes <= (uint64_t)geo->inodes_per_group * geo->groups) {
 			geo->blocks = blocks;
 			return 0;
 		}
 	}
-	return err;
+	return rc;
 }
 
 /*
- * Blocks before used_end that are neither heads nor reserves: the upper bound of blocks in use,
- * whatever the caller counted.
+ * Number of blocks before used_end that are neither heads nor reserves: the upper bound of the
+ * caller's used_blocks.
  */
 static uint64_t room_before(const struct tail *t)
 {
@@ -527,52 +511,53 @@ static int tail_of(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		   const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
 {
 	struct tail t = {.stream = stream, .p = p, .diag = diag};
-	int err = tail_start(&t, req);
+	int rc = tail_start(&t, req);
 
 	*out = *stream;
 	out->kind = XW_GEO_TAIL;
 	out->maps = NULL;
 	out->n_maps = 0;
 	out->shrunk_groups = out->shrunk_itable = 0;
-	if (!err)
-		err = solve(&t, out);
-	if (err)
+	if (!rc)
+		rc = solve(&t, out);
+	if (rc)
 		xw_geo_free(out);
-	return err;
+	return rc;
 }
 
 /*
- * For many small files: as many groups as their inodes need would leave most of each group empty.
- * While all data is in the first group, smaller groups do not place superblock copies inside it.
+ * Use smaller groups if that saves a quarter of the blocks: with many small files, the number of
+ * groups is determined by inodes, and most of each group would be empty. This is possible while all
+ * data is in the first group, since then no superblock copy would lie inside the data.
  */
 static int try_smaller_groups(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 			      const struct xw_tail_req *req, struct xw_geo *best)
 {
 	struct xw_mkfs_params small = *p;
 	struct xw_diag quiet = {0};
-	int err = 0;
+	int rc = 0;
 
 	if (p->blocks_per_group || stream->cluster_bits || best->groups == 1)
 		return 0;
 	for (uint32_t n = stream->blocks_per_group / 2;
-	     n >= SMALL_GROUP && stream->first_data_block + n >= req->used_end && !err; n /= 2) {
+	     n >= SMALL_GROUP && stream->first_data_block + n >= req->used_end && !rc; n /= 2) {
 		struct xw_geo s, out;
 
 		small.blocks_per_group = n & ~7u;
 		if (xw_geo_stream(&small, &s, &quiet) || s.head_blocks > stream->head_blocks)
-			break; /* data starts after the old head */
-		err = tail_of(&s, p, req, &out, &quiet);
-		if (!err && out.blocks < best->blocks / WORTH_OF * WORTH) {
+			break; /* the data begins directly after the old head */
+		rc = tail_of(&s, p, req, &out, &quiet);
+		if (!rc && out.blocks < best->blocks / 4 * 3) {
 			xw_geo_free(best);
 			*best = out;
-		} else if (!err) {
+		} else if (!rc) {
 			xw_geo_free(&out);
 		}
 	}
-	return err == XW_ERR_NOMEM ? err : 0;
+	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
-/* Where --grow-to was to be larger, the image would not fit. */
+/* Is the image at most as large as --grow-to? */
 static int check_growth(const struct xw_geo *out, const struct xw_mkfs_params *p,
 			struct xw_diag *diag)
 {
@@ -588,27 +573,24 @@ static int check_growth(const struct xw_geo *out, const struct xw_mkfs_params *p
 int xw_geo_tail(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 		const struct xw_tail_req *req, struct xw_geo *out, struct xw_diag *diag)
 {
-	int err = tail_of(stream, p, req, out, diag);
+	int rc = tail_of(stream, p, req, out, diag);
 
-	if (err)
-		return err;
-	if (try_smaller_groups(stream, p, req, out)) {
+	if (rc)
+		return rc;
+	if (try_smaller_groups(stream, p, req, out))
+		rc = xw_fail_nomem(diag, "group layout");
+	if (!rc)
+		rc = check_growth(out, p, diag);
+	if (!rc)
+		rc = xw_geo_drop_journal(out, p, diag);
+	if (!rc && record(out, req->used_end))
+		rc = xw_fail_nomem(diag, "group layout");
+	if (rc) {
 		xw_geo_free(out);
-		return xw_fail_nomem(diag, "group layout");
-	}
-	err = check_growth(out, p, diag);
-	if (!err)
-		err = xw_geo_drop_journal(out, p, diag);
-	if (err) {
-		xw_geo_free(out);
-		return err;
+		return rc;
 	}
 	out->tail_start = req->used_end;
 	out->reserved_blocks = (uint64_t)((double)out->blocks * p->reserved_percent / 100);
-	if (record(out, req->used_end)) {
-		xw_geo_free(out);
-		return xw_fail_nomem(diag, "group layout");
-	}
 	xw_geo_warn_few_inodes(out, p, diag);
 	return 0;
 }
@@ -618,17 +600,17 @@ int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 {
 	struct tail t = {.stream = stream, .p = p, .diag = diag};
 	uint64_t per_block = stream->block_size / stream->inode_size, inodes, room;
-	int err = tail_start(&t, req);
+	int rc = tail_start(&t, req);
 
 	*out = *stream;
-	if (err || !own(&t) || !t.data_group)
-		return err;
-	err = wanted_inodes(&t, req->used_end);
-	if (err)
-		return err;
+	if (rc || !xw_geo_own(stream) || !t.data_group)
+		return rc;
+	rc = wanted_inodes(&t, req->used_end);
+	if (rc)
+		return rc;
 	/*
-	 * the number of groups can only grow, which reduces the share of each one; -i stays a share
-	 * of the group
+	 * The number of groups can only grow, so that each needs fewer inodes; those of -i depend
+	 * only on the size of a group.
 	 */
 	inodes = xw_div_up(t.inodes, t.data_group + 1ull);
 	if (p->bytes_per_inode) {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How types determine parameters: mke2fs.conf(5), and observation of mke2fs 1.47.0 where that is
- * silent. The built-in table is Debian's file in its own syntax, so that there is only one code
- * path.
+ * Types determine parameters as documented in mke2fs.conf(5), and as observed with mke2fs 1.47.0.
+ * The built-in table has the values of Debian's mke2fs.conf, and is parsed like it.
  *
- * One difference (DESIGN, "Defaults"): in the built-in table the type selected for a small
- * filesystem does not determine the block size. A file given by the user is taken literally.
+ * Unlike with mke2fs, a type of the built-in table that was selected by the filesystem size does not
+ * determine the block size (see DESIGN, "Defaults"). A file given by the user is followed exactly.
  */
 #include "plan/usage.h"
 
@@ -17,7 +16,7 @@
 
 #define DEFAULT_TYPE "ext4"
 
-/* Defaults of mke2fs where the file says nothing; the others are in usage_values.c. */
+/* Default of mke2fs without base_features; other defaults are in usage_values.c. */
 #define PLAIN_FEATURES "sparse_super,large_file,filetype,resize_inode,dir_index"
 
 static const char builtin[] =
@@ -66,7 +65,7 @@ static const char builtin[] =
 	"inode_size = 128\n"
 	"}\n";
 
-/* Selected for filesystems from this size on; ascending. */
+/* Usage types and the minimum filesystem size for which they are selected; ascending. */
 static const struct {
 	const char *name;
 	uint64_t from;
@@ -82,7 +81,7 @@ static bool is(const char *name, size_t len, const char *other)
 	return strlen(other) == len && !memcmp(name, other, len);
 }
 
-/* Valid without a stanza: the format names, and the default type. */
+/* Is a type valid without a stanza, as ext2, ext3, ext4 and the default usage type are? */
 static bool needs_no_stanza(const char *name, size_t len)
 {
 	return is(name, len, "ext2") || is(name, len, "ext3") || is(name, len, "ext4") ||
@@ -95,7 +94,7 @@ static int add_type(struct xw_usage *u, struct xw_usage_type t, struct xw_diag *
 	return xw_vec_push(&u->types, t) ? xw_fail_nomem(diag, "usage types") : 0;
 }
 
-/* The relation for the target device: NULL when there is none. */
+/* The value of a relation in the target device's stanza, or NULL. */
 static const char *of_device(const struct xw_usage *u, const struct xw_mkfs_params *p,
 			     const char *tag)
 {
@@ -113,15 +112,15 @@ static int add_fs_type(struct xw_usage *u, struct xw_mkfs_params *p, struct xw_d
 	const struct xw_relation *r = xw_profile_find(u->profile, "defaults", NULL, "fs_type");
 	const char *name = *p->fs_type ? p->fs_type : of_device(u, p, "fs_type");
 	struct xw_usage_type t = {0};
-	int err;
+	int rc;
 
 	if (!name)
 		name = r ? r->value : DEFAULT_TYPE;
 	t.name = name;
 	t.len = strlen(name);
-	err = add_type(u, t, diag);
-	if (err)
-		return err;
+	rc = add_type(u, t, diag);
+	if (rc)
+		return rc;
 	if (!u->types.v[0].stanza && !needs_no_stanza(name, t.len))
 		return xw_fail(diag, XW_ERR_USAGE,
 			       "-t %.40s: the types are ext2, ext3, ext4 and what %s defines", name,
@@ -134,23 +133,23 @@ static int add_fs_type(struct xw_usage *u, struct xw_mkfs_params *p, struct xw_d
 
 static int add_named(struct xw_usage *u, const char *list, struct xw_diag *diag)
 {
-	int err = 0;
-
-	while (!err) {
+	for (;;) {
 		struct xw_usage_type t = {.named = true};
+		int rc;
 
 		list += strspn(list, ",");
 		t.name = list;
 		t.len = strcspn(list, ",");
 		if (!t.len)
-			break;
-		err = add_type(u, t, diag);
-		if (!err && !u->types.v[u->types.n - 1].stanza && !needs_no_stanza(list, t.len))
-			err = xw_fail(diag, XW_ERR_USAGE, "-T %.*s: no such usage type in %s",
-				      (int)XW_MIN(t.len, 40), list, u->profile->name);
+			return 0;
+		rc = add_type(u, t, diag);
+		if (rc)
+			return rc;
+		if (!u->types.v[u->types.n - 1].stanza && !needs_no_stanza(list, t.len))
+			return xw_fail(diag, XW_ERR_USAGE, "-T %.*s: no such usage type in %s",
+				       (int)XW_MIN(t.len, 40), list, u->profile->name);
 		list += t.len;
 	}
-	return err;
 }
 
 static int add_by_size(struct xw_usage *u, uint64_t bytes, struct xw_diag *diag)
@@ -165,28 +164,19 @@ static int add_by_size(struct xw_usage *u, uint64_t bytes, struct xw_diag *diag)
 	return add_type(u, t, diag);
 }
 
-/* The Hurd's own type comes last, since it removes features that the others add. */
-static int add_creator(struct xw_usage *u, const struct xw_mkfs_params *p, struct xw_diag *diag)
-{
-	struct xw_usage_type t = {.name = "hurd", .len = 4};
-
-	return p->creator_os == XW_OS_HURD ? add_type(u, t, diag) : 0;
-}
-
 int xw_usage_blame(const struct xw_usage *u, const struct xw_relation *r, int code, const char *why,
 		   struct xw_diag *diag)
 {
 	return xw_fail(diag, code, "%s:%u: %s: %s", u->profile->name, r->line, r->tag, why);
 }
 
-/* Set a command line option from a relation. */
 int xw_usage_set(const struct xw_usage *u, const struct xw_relation *r, struct xw_mkfs_params *p,
 		 enum xw_mkfs_option opt, struct xw_diag *diag)
 {
 	struct xw_diag quiet = {0};
-	int err = xw_params_set(p, opt, r->value, &quiet);
+	int rc = xw_params_set(p, opt, r->value, &quiet);
 
-	return err ? xw_usage_blame(u, r, err, quiet.text, diag) : 0;
+	return rc ? xw_usage_blame(u, r, rc, quiet.text, diag) : 0;
 }
 
 int xw_usage_open(struct xw_mkfs_params *p, uint64_t bytes, struct xw_diag *diag,
@@ -194,30 +184,29 @@ int xw_usage_open(struct xw_mkfs_params *p, uint64_t bytes, struct xw_diag *diag
 {
 	const struct xw_relation *creator;
 	const char *list;
-	int err = 0;
+	int rc = 0;
 
 	memset(out, 0, sizeof(*out));
 	if (!p->profile)
-		err = xw_profile_parse("the built-in table", builtin, sizeof(builtin) - 1, diag,
-				       &out->builtin);
-	if (err)
-		return err;
+		rc = xw_profile_parse("the built-in table", builtin, sizeof(builtin) - 1, diag,
+				      &out->builtin);
+	if (rc)
+		return rc;
 	out->profile = p->profile ? p->profile : out->builtin;
 	creator = xw_profile_find(out->profile, "defaults", NULL, "creator_os");
 	if (p->creator_os == XW_OS_DEFAULT && creator)
-		err = xw_usage_set(out, creator, p, XW_MKFS_CREATOR_OS, diag);
-	if (!err)
-		err = add_fs_type(out, p, diag);
+		rc = xw_usage_set(out, creator, p, XW_MKFS_CREATOR_OS, diag);
+	if (!rc)
+		rc = add_fs_type(out, p, diag);
 	list = p->usage_list ? p->usage_list : of_device(out, p, "usage_types");
-	if (!err && list)
-		err = add_named(out, list, diag);
-	else if (!err && bytes)
-		err = add_by_size(out, bytes, diag);
-	if (!err)
-		err = add_creator(out, p, diag);
-	if (err)
-		xw_usage_close(out);
-	return err;
+	if (!rc && list)
+		rc = add_named(out, list, diag);
+	else if (!rc && bytes)
+		rc = add_by_size(out, bytes, diag);
+	/* last, since the Hurd's type clears features that other types set */
+	if (!rc && p->creator_os == XW_OS_HURD)
+		rc = add_type(out, (struct xw_usage_type){.name = "hurd", .len = 4}, diag);
+	return rc;
 }
 
 void xw_usage_close(struct xw_usage *u)
@@ -229,7 +218,6 @@ void xw_usage_close(struct xw_usage *u)
 
 /* ---- relations ---- */
 
-/* The last type that has the relation, else the defaults. */
 const struct xw_relation *xw_usage_find(const struct xw_usage *u, const char *tag)
 {
 	const struct xw_relation *r = NULL;
@@ -247,55 +235,51 @@ static int apply(const struct xw_usage *u, const struct xw_relation *r, struct x
 		 struct xw_diag *diag)
 {
 	struct xw_diag quiet = {0};
-	int err = r ? xw_features_apply(f, r->value, &quiet) : 0;
+	int rc = r ? xw_features_apply(f, r->value, &quiet) : 0;
 
-	return err ? xw_usage_blame(u, r, err, quiet.text, diag) : 0;
+	return rc ? xw_usage_blame(u, r, rc, quiet.text, diag) : 0;
 }
 
 int xw_usage_features(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	const struct xw_relation *base = xw_usage_find(u, "base_features");
-	int err;
+	int rc;
 
 	memset(&p->features, 0, sizeof(p->features));
-	err = base ? apply(u, base, &p->features, diag)
-		   : xw_features_apply(&p->features, PLAIN_FEATURES, diag);
-	for (size_t i = 0; i < u->types.n && !err; i++) {
+	rc = base ? apply(u, base, &p->features, diag)
+		  : xw_features_apply(&p->features, PLAIN_FEATURES, diag);
+	for (size_t i = 0; i < u->types.n && !rc; i++) {
 		const struct xw_usage_type *t = &u->types.v[i];
 
 		if (t->stanza)
-			err = apply(u,
-				    xw_profile_find(u->profile, "fs_types", t->stanza, "features"),
-				    &p->features, diag);
+			rc = apply(u,
+				   xw_profile_find(u->profile, "fs_types", t->stanza, "features"),
+				   &p->features, diag);
 	}
-	if (err)
-		return err;
+	if (rc)
+		return rc;
 	return p->feature_list ? xw_features_apply(&p->features, p->feature_list, diag)
 			       : apply(u, xw_usage_find(u, "default_features"), &p->features, diag);
 }
 
-/* The "options" of all types come before the user's -E, which is therefore applied once more. */
+/* The user's -E, which was applied when it was set, is applied again after the types' "options". */
 int xw_usage_extended(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	bool any = false;
-	int err = 0;
 
-	for (size_t i = 0; i < u->types.n && !err; i++) {
+	for (size_t i = 0; i < u->types.n; i++) {
 		const struct xw_usage_type *t = &u->types.v[i];
 		const struct xw_relation *r =
 			t->stanza ? xw_profile_find(u->profile, "fs_types", t->stanza, "options")
 				  : NULL;
 		struct xw_diag quiet = {0};
+		int rc = r ? xw_params_set_extended(p, r->value, &quiet) : 0;
 
-		if (!r)
-			continue;
-		any = true;
-		err = xw_params_set_extended(p, r->value, &quiet);
-		if (err)
-			err = xw_usage_blame(u, r, err, quiet.text, diag);
+		if (rc)
+			return xw_usage_blame(u, r, rc, quiet.text, diag);
+		any |= r != NULL;
 	}
-	return err || !any || !p->extended_list ? err
-						: xw_params_set_extended(p, p->extended_list, diag);
+	return any && p->extended_list ? xw_params_set_extended(p, p->extended_list, diag) : 0;
 }
 
 int xw_usage_bool(const struct xw_usage *u, const char *tag, int missing, int *out,

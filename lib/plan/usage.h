@@ -25,36 +25,36 @@ struct xw_usage {
 };
 
 /*
- * Determine the types of p: -t, or its default; those of -T, else one selected for filesystems of
- * `bytes` (0: unknown, then none). XW_ERR_USAGE: an undefined type.
+ * Determine the types of p: -t or its default; those of -T, else one selected by the size `bytes`
+ * (0: unknown, then none). XW_ERR_USAGE: an undefined type. Close it in any case.
  */
 int xw_usage_open(struct xw_mkfs_params *p, uint64_t bytes, struct xw_diag *diag,
 		  struct xw_usage *out);
 void xw_usage_close(struct xw_usage *u);
 
-/* The "options" of all types, which come before the user's -E. */
+/* Apply the "options" of all types, which the user's -E overrides. */
 int xw_usage_extended(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag);
-/* p->features: those of the types, then -O. */
+/* Compute p->features from the types and -O. */
 int xw_usage_features(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag);
 /*
- * Everything else that p leaves open, block size first. The inode ratio and the reserved blocks of
- * an image without SIZE are not affected, unless a type named with -T sets them.
+ * Set all other parameters that the user did not set, block size first. Without SIZE, the inode
+ * ratio and the reserved blocks are set only from types named with -T.
  */
 int xw_usage_values(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag);
 
-/* ---- between the two files ---- */
+/* ---- private to usage*.c ---- */
 
-/* The relation of the last type that has it, else of the defaults; NULL: none. */
+/* The relation `tag` of the last type that has it, else of [defaults]; NULL: none. */
 const struct xw_relation *xw_usage_find(const struct xw_usage *u, const char *tag);
 /* Record the message "FILE:LINE: TAG: why" and return `code`. */
 int xw_usage_blame(const struct xw_usage *u, const struct xw_relation *r, int code, const char *why,
 		   struct xw_diag *diag);
-/* A relation that is yes or no; `missing` where there is none. */
+/* Set *out to a boolean relation, or to `missing` without it. */
 int xw_usage_bool(const struct xw_usage *u, const char *tag, int missing, int *out,
 		  struct xw_diag *diag);
 /* usage_hugefiles.c */
 int xw_usage_hugefiles(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag);
-/* Set a command line option from a relation, which the message names on failure. */
+/* Set a command line option from a relation; a message names the relation. */
 int xw_usage_set(const struct xw_usage *u, const struct xw_relation *r, struct xw_mkfs_params *p,
 		 enum xw_mkfs_option opt, struct xw_diag *diag);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The relations of make_hugefiles; hugefiles.h says what becomes of them. */
+/* The relations for make_hugefiles. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static int get_text(const struct xw_usage *u, const char *tag, char *out, size_t
 	return 0;
 }
 
-/* In C notation: a umask is octal by its leading 0, as in mke2fs. */
+/* Parse a number in C notation: as in mke2fs, a umask is octal only with a leading 0. */
 static int get_number(const struct xw_usage *u, const char *tag, uint64_t max, uint64_t *out,
 		      struct xw_diag *diag)
 {
@@ -39,7 +39,7 @@ static int get_number(const struct xw_usage *u, const char *tag, uint64_t max, u
 	return 0;
 }
 
-/* A plain number counts blocks. */
+/* Parse a size; a number without a suffix counts blocks. */
 static int get_size(const struct xw_usage *u, const char *tag, uint32_t block_size, uint64_t *out,
 		    struct xw_diag *diag)
 {
@@ -63,11 +63,11 @@ static int get_sizes(const struct xw_usage *u, uint32_t block_size, struct xw_hu
 		{"hugefiles_slack", &h->slack},
 		{"hugefiles_align", &h->align},
 	};
-	int err = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(rows) && !err; i++)
-		err = get_size(u, rows[i].tag, block_size, rows[i].value, diag);
-	return err;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows) && !rc; i++)
+		rc = get_size(u, rows[i].tag, block_size, rows[i].value, diag);
+	return rc;
 }
 
 static int get_numbers(const struct xw_usage *u, struct xw_hugefiles *h, struct xw_diag *diag)
@@ -81,38 +81,38 @@ static int get_numbers(const struct xw_usage *u, struct xw_hugefiles *h, struct 
 		{"hugefiles_uid", UINT32_MAX, &uid},      {"hugefiles_gid", UINT32_MAX, &gid},
 		{"hugefiles_umask", 0777, &mask},
 	};
-	int err = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(rows) && !err; i++)
-		err = get_number(u, rows[i].tag, rows[i].max, rows[i].value, diag);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows) && !rc; i++)
+		rc = get_number(u, rows[i].tag, rows[i].max, rows[i].value, diag);
 	h->digits = (unsigned)digits;
 	h->uid = (uint32_t)uid;
 	h->gid = (uint32_t)gid;
 	h->umask = (uint32_t)mask;
-	return err;
+	return rc;
 }
 
 int xw_usage_hugefiles(const struct xw_usage *u, struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	struct xw_hugefiles *h = &p->hugefiles;
 	int on, zeros = 1, disk = 0;
-	int err = xw_usage_bool(u, "make_hugefiles", 0, &on, diag);
+	int rc = xw_usage_bool(u, "make_hugefiles", 0, &on, diag);
 
-	if (err || !on)
-		return err;
+	if (rc || !on)
+		return rc;
 	*h = (struct xw_hugefiles){.make = true, .slack = DEFAULT_SLACK, .name = "hugefile"};
-	err = get_text(u, "hugefiles_dir", h->dir, sizeof(h->dir), diag);
-	if (!err)
-		err = get_text(u, "hugefiles_name", h->name, sizeof(h->name), diag);
-	if (!err)
-		err = get_numbers(u, h, diag);
-	if (!err)
-		err = get_sizes(u, p->block_size, h, diag);
-	if (!err)
-		err = xw_usage_bool(u, "hugefiles_align_disk", 0, &disk, diag);
-	if (!err)
-		err = xw_usage_bool(u, "zero_hugefiles", 1, &zeros, diag);
+	rc = get_text(u, "hugefiles_dir", h->dir, sizeof(h->dir), diag);
+	if (!rc)
+		rc = get_text(u, "hugefiles_name", h->name, sizeof(h->name), diag);
+	if (!rc)
+		rc = get_numbers(u, h, diag);
+	if (!rc)
+		rc = get_sizes(u, p->block_size, h, diag);
+	if (!rc)
+		rc = xw_usage_bool(u, "hugefiles_align_disk", 0, &disk, diag);
+	if (!rc)
+		rc = xw_usage_bool(u, "zero_hugefiles", 1, &zeros, diag);
 	h->align_disk = disk;
 	h->no_zeros = !zeros;
-	return err;
+	return rc;
 }
