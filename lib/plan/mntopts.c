@@ -27,24 +27,33 @@ static const struct {
 	{"nodelalloc", 0x0800, 0x0800},
 };
 
+int xw_mntopt_find(const char *name, size_t len, uint32_t *bits, uint32_t *mask)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		if (strlen(rows[i].name) != len || memcmp(rows[i].name, name, len))
+			continue;
+		*bits = rows[i].bits;
+		*mask = rows[i].mask;
+		return 0;
+	}
+	return XW_ERR_NOTFOUND;
+}
+
 static int apply_word(uint32_t *opts, const char *what, const char *word, size_t len,
 		      struct xw_diag *diag)
 {
 	bool clear = *word == '^' || *word == '-';
 	size_t sign = clear || *word == '+';
+	uint32_t bits, mask;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
-		if (strlen(rows[i].name) != len - sign ||
-		    memcmp(rows[i].name, word + sign, len - sign))
-			continue;
-		if (clear && (*opts & rows[i].mask) == rows[i].bits)
-			*opts &= ~rows[i].mask;
-		else if (!clear)
-			*opts = (*opts & ~rows[i].mask) | rows[i].bits;
-		return 0;
-	}
-	return xw_fail(diag, XW_ERR_USAGE, "%s %.*s: no such default mount option", what,
-		       (int)XW_MIN(len, 80), word);
+	if (xw_mntopt_find(word + sign, len - sign, &bits, &mask))
+		return xw_fail(diag, XW_ERR_USAGE, "%s %.*s: no such default mount option", what,
+			       (int)XW_MIN(len, 80), word);
+	if (!clear)
+		*opts = (*opts & ~mask) | bits;
+	else if ((*opts & mask) == bits)
+		*opts &= ~mask;
+	return 0;
 }
 
 int xw_mntopts_apply(uint32_t *opts, const char *what, const char *list, struct xw_diag *diag)

@@ -9,6 +9,8 @@
 #define XW_MNTOPT_XATTR_USER 0x0004u
 #define XW_MNTOPT_ACL 0x0008u
 
+/* Find an option by name: the bits that it sets, of those in the mask. XW_ERR_NOTFOUND. */
+int xw_mntopt_find(const char *name, size_t len, uint32_t *bits, uint32_t *mask);
 /*
  * Apply a list ("acl,^debug") to *opts in order. XW_ERR_USAGE names an unknown option, prefixed
  * with `what`, for example "-o".

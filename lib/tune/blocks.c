@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Features that own blocks or inodes: these are freed with the commit, or created by the builder's
- * functions as in a new filesystem. The superblock is updated at once.
- *
- * None of these inodes is included in quota usage.
+ * Features that own blocks or inodes. When a feature is cleared, these are freed by the commit; when
+ * it is set, they are created as in a new filesystem (lib/place). The superblock is updated in
+ * memory at once. These inodes are not included in quota usage.
  */
 #include "config.h"
 
@@ -25,7 +24,7 @@ int xw_tune_drop_inode(struct xw_update *u, xw_ino ino)
 	const struct xw_inode nothing = {0};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
-	uint64_t ea; /* not charged to anybody, as the inode itself */
+	uint64_t ea; /* unused: the values are not included in quota usage */
 	int rc = xw_update_get(u, ino, &in, &raw);
 
 	if (!rc)
@@ -48,7 +47,7 @@ int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n)
 	struct xw_inode in;
 	int rc = xw_update_get(u, n->ino, &in, &raw);
 
-	/* A free inode number may have any earlier contents. */
+	/* the record of a free inode may have any contents, but that of a reserved inode is unused */
 	if (!rc && n->ino < u->img->sb.first_ino && in.links)
 		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
 			     "%s: reserved inode %" PRIu32 " is in use; run xw-fsck -f",
@@ -62,29 +61,34 @@ int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n)
 	return rc ? rc : xw_update_put(u, n->ino, &in, steal(raw));
 }
 
-/* ---- journal ---- */
-
-static uint64_t journal_blocks(struct xw_update *u, xw_ino ino)
+/* Allocate a file of `blocks` without a name. The caller writes its contents and map. */
+static int place_hidden(struct xw_update *u, struct xw_binode *n, uint64_t blocks)
 {
-	struct xw_inode in;
+	int rc;
 
-	if (xw_image_inode(u->img, ino, &in, NULL))
-		return 0;
-	return in.size / u->img->block_size;
+	xw_hidden_node(&u->place.enc, n, blocks * u->img->block_size, 0);
+	rc = xw_place_alloc_node(&u->place, n, blocks);
+	if (!rc && n->n_ext)
+		rc = xw_place_map(&u->place, n);
+	u->place.items.n = 0; /* which would refer to n after its end */
+	return rc ? rc : xw_place_check_room(&u->place);
 }
+
+/* ---- journal ---- */
 
 int xw_tune_journal_off(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
 	const xw_ino ino = sb->journal_inum;
+	struct xw_inode in;
 	int rc = 0;
 
 	if (ino && ino != XW_INO_JOURNAL)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
 				      "the journal is inode %" PRIu32 ", a file of its own", ino);
-	if (ino && sb->overhead_blocks)
+	if (ino && sb->overhead_blocks && !xw_image_inode(u->img, ino, &in, NULL))
 		sb->overhead_blocks -=
-			(uint32_t)XW_MIN(journal_blocks(u, ino), sb->overhead_blocks);
+			(uint32_t)XW_MIN(in.size / u->img->block_size, sb->overhead_blocks);
 	if (ino)
 		rc = xw_tune_drop_inode(u, ino);
 	sb->feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
@@ -94,7 +98,7 @@ int xw_tune_journal_off(struct xw_tune_run *t, struct xw_update *u)
 	return rc;
 }
 
-/* The geometry of the filesystem, with these COMPAT features in addition. */
+/* The geometry of the filesystem with additional COMPAT features. */
 static struct xw_geo geo_with(const struct xw_update *u, uint32_t compat)
 {
 	struct xw_geo geo = {.features = u->place.enc.features, .blocks = u->img->sb.blocks_count};
@@ -106,7 +110,7 @@ static struct xw_geo geo_with(const struct xw_update *u, uint32_t compat)
 static int journal_size(struct xw_tune_run *t, struct xw_update *u, uint64_t *blocks,
 			uint32_t *fast_blocks)
 {
-	/* fast_commit may be set in the same run, after this */
+	/* fast_commit may be set in the same run, but is not yet set in the superblock */
 	const struct xw_geo geo =
 		geo_with(u, XW_COMPAT_HAS_JOURNAL | (t->to.feature_compat & XW_COMPAT_FAST_COMMIT));
 	const struct xw_mkfs_params params = {
@@ -129,35 +133,26 @@ static int journal_size(struct xw_tune_run *t, struct xw_update *u, uint64_t *bl
 int xw_tune_journal_on(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
-	struct xw_binode node = {.ino = XW_INO_JOURNAL}, *n = &node;
+	auto_end(xw_binode_free_map) struct xw_binode n = {.ino = XW_INO_JOURNAL};
 	struct xw_inode in;
 	uint64_t blocks = 0;
 	uint32_t fast = 0;
 	int rc = journal_size(t, u, &blocks, &fast);
 
+	if (!rc)
+		rc = place_hidden(u, &n, blocks);
+	if (!rc)
+		rc = xw_journal_write(&u->place, &n, fast, true);
+	if (!rc && n.map)
+		rc = xw_map_write(&u->place, &n);
+	if (!rc)
+		rc = xw_itable_encode(&u->place.enc, &n, &in);
 	if (rc)
 		return rc;
-	xw_hidden_node(&u->place.enc, n, blocks * u->img->block_size, 0);
-	rc = xw_place_alloc_node(&u->place, n, blocks);
-	if (!rc && n->n_ext && !n->map)
-		rc = xw_place_map(&u->place, n);
-	if (!rc)
-		rc = xw_place_check_room(&u->place);
-	if (!rc)
-		rc = xw_journal_write(&u->place, n, fast, true);
-	if (!rc && n->map)
-		rc = xw_map_write(&u->place, n);
-	if (!rc)
-		rc = xw_itable_encode(&u->place.enc, n, &in);
-	if (!rc) {
-		sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
-		sb->overhead_blocks += sb->overhead_blocks ? (uint32_t)blocks : 0;
-		xw_encode_journal_ref(sb, &in);
-		rc = xw_tune_put_inode(u, n);
-	}
-	u->place.items.n = 0; /* written here: n does not outlive this function */
-	xw_binode_free_map(n);
-	return rc;
+	sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
+	sb->overhead_blocks += sb->overhead_blocks ? (uint32_t)blocks : 0;
+	xw_encode_journal_ref(sb, &in);
+	return xw_tune_put_inode(u, &n);
 }
 
 int xw_tune_make_journal(struct xw_update *u)
@@ -170,7 +165,7 @@ int xw_tune_make_journal(struct xw_update *u)
 
 /* ---- orphan file ---- */
 
-/* An invalid number in the superblock must not turn a user's file into an orphan file. */
+/* A damaged s_orphan_file_inum must not cause a user's file to be deleted. */
 static int check_orphan(struct xw_update *u, xw_ino ino)
 {
 	const uint32_t bs = u->img->block_size;
@@ -193,11 +188,12 @@ static int check_orphan(struct xw_update *u, xw_ino ino)
 	return rc;
 }
 
-int xw_tune_orphan_off(struct xw_update *u)
+int xw_tune_orphan_off(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
 	int rc = check_orphan(u, sb->orphan_file_inum);
 
+	(void)t;
 	if (!rc)
 		rc = xw_tune_drop_inode(u, sb->orphan_file_inum);
 	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
@@ -218,33 +214,25 @@ int xw_tune_orphan_on(struct xw_tune_run *t, struct xw_update *u)
 	const struct xw_geo geo = geo_with(u, XW_COMPAT_ORPHAN_FILE);
 	const struct xw_mkfs_params params = {.orphan_blocks = t->want->orphan_blocks};
 	const uint64_t blocks = xw_geo_orphan_blocks(&geo, &params);
-	struct xw_binode node = {0}, *n = &node;
-	int rc = xw_tune_alloc_inode(u, &n->ino);
+	auto_end(xw_binode_free_map) struct xw_binode n = {0};
+	int rc = xw_tune_alloc_inode(u, &n.ino);
 
-	xw_hidden_node(&u->place.enc, n, blocks * u->img->block_size, 0);
 	if (!rc)
-		rc = xw_place_alloc_node(&u->place, n, blocks);
-	if (!rc && n->n_ext)
-		rc = xw_place_map(&u->place, n);
+		rc = place_hidden(u, &n, blocks);
 	if (!rc)
-		rc = xw_place_check_room(&u->place);
-	if (!rc)
-		rc = xw_orphan_write(&u->place, n);
-	if (!rc && n->map)
-		rc = xw_map_write(&u->place, n);
-	if (!rc) {
-		u->img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
-		u->img->sb.orphan_file_inum = n->ino;
-		rc = xw_tune_put_inode(u, n);
-	}
-	u->place.items.n = 0; /* written here: n does not outlive this function */
-	xw_binode_free_map(n);
-	return rc;
+		rc = xw_orphan_write(&u->place, &n);
+	if (!rc && n.map)
+		rc = xw_map_write(&u->place, &n);
+	if (rc)
+		return rc;
+	u->img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
+	u->img->sb.orphan_file_inum = n.ino;
+	return xw_tune_put_inode(u, &n);
 }
 
 /* ---- multiple mount protection ---- */
 
-int xw_tune_mmp_off(struct xw_update *u)
+int xw_tune_mmp_off(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
 	uint8_t buf[XW_MMP_SIZE] = {0};
@@ -255,9 +243,9 @@ int xw_tune_mmp_off(struct xw_update *u)
 		rc = xw_dev_pread(u->img->dev, buf, sizeof(buf),
 				  sb->mmp_block * u->img->block_size);
 	if (!rc && xw_mmp_decode(buf, &m))
-		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
-			     "%s: block %" PRIu64 " is no MMP block; run xw-fsck -f",
-			     u->img->dev->name, sb->mmp_block);
+		rc = xw_tune_refuse(t, XW_ERR_CORRUPT,
+				    "block %" PRIu64 " is no MMP block; run xw-fsck -f",
+				    sb->mmp_block);
 	if (!rc)
 		rc = xw_update_free(u, sb->mmp_block, 1);
 	sb->feature_incompat &= ~XW_INCOMPAT_MMP;
@@ -288,22 +276,22 @@ int xw_tune_mmp_on(struct xw_tune_run *t, struct xw_update *u)
 
 /* ---- reserved descriptor blocks and superblock copies ---- */
 
-/* As xw_update_free(), for blocks that were group metadata. */
-static int free_meta(struct xw_update *u, xw_blk blk, uint64_t len)
+/* As xw_update_free(), for group metadata: reduces s_overhead_clusters. */
+static int free_meta(struct xw_tune_run *t, struct xw_update *u, xw_blk blk, uint64_t len)
 {
 	if (!len)
 		return 0;
 	if (!xw_image_has_blocks(u->img, blk, len))
-		return xw_fail(u->diag, XW_ERR_CORRUPT,
-			       "%s: blocks %" PRIu64 "+%" PRIu64 " are outside the filesystem",
-			       u->img->dev->name, blk, len);
+		return xw_tune_refuse(t, XW_ERR_CORRUPT,
+				      "blocks %" PRIu64 "+%" PRIu64 " are outside the filesystem",
+				      blk, len);
 	u->img->sb.overhead_blocks -= (uint32_t)XW_MIN(len, u->img->sb.overhead_blocks);
 	return xw_vec_push(&u->freed, ((struct xw_run){blk, len}))
 		       ? xw_fail_nomem(u->diag, "freed blocks")
 		       : 0;
 }
 
-int xw_tune_resize_off(struct xw_update *u)
+int xw_tune_resize_off(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_super *sb = &u->img->sb;
 	const struct xw_inode nothing = {0};
@@ -319,9 +307,10 @@ int xw_tune_resize_off(struct xw_update *u)
 		rc = xw_update_free(u, dind, 1);
 	for (uint64_t g = 0; g < u->img->groups && !rc; g++)
 		if (xw_image_has_super(u->img, g))
-			rc = free_meta(
-				u, xw_tune_group_start(u->img, g) + 1 + xw_tune_desc_blocks(u->img),
-				sb->reserved_gdt_blocks);
+			rc = free_meta(t, u,
+				       xw_tune_group_start(u->img, g) + 1 +
+					       xw_tune_desc_blocks(u->img),
+				       sb->reserved_gdt_blocks);
 	if (rc)
 		return rc;
 	sb->feature_compat &= ~XW_COMPAT_RESIZE_INODE;
@@ -330,7 +319,7 @@ int xw_tune_resize_off(struct xw_update *u)
 	return xw_update_put(u, XW_INO_RESIZE, &nothing, steal(raw));
 }
 
-int xw_tune_sparse(struct xw_update *u)
+int xw_tune_sparse(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_image *img = u->img;
 	const uint64_t len = 1 + (img->sb.feature_incompat & XW_INCOMPAT_META_BG
@@ -347,7 +336,7 @@ int xw_tune_sparse(struct xw_update *u)
 		stays = xw_image_has_super(img, g);
 		img->sb.feature_ro_compat &= ~XW_RO_SPARSE_SUPER;
 		if (!stays)
-			rc = free_meta(u, xw_tune_group_start(img, g),
+			rc = free_meta(t, u, xw_tune_group_start(img, g),
 				       len + img->sb.reserved_gdt_blocks);
 	}
 	img->sb.feature_ro_compat |= XW_RO_SPARSE_SUPER;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Features that permit certain inodes are cleared only if there is no such inode. tune2fs clears
- * their bits in any case, and e2fsck sets them again.
+ * Some features are cleared only if no inode uses them. tune2fs clears them in any case, and e2fsck
+ * sets them again.
  */
 #include "config.h"
 
+#include "base/auto.h"
 #include "read/image.h"
 #include "tune/tune_internal.h"
 
 #define LARGE (UINT64_C(1) << 31) /* in bytes: files of this size and more need large_file */
 
-/* The property of the inode that needs a feature to be cleared; NULL: none. */
+/* Why a feature to be cleared is in use by the inode; NULL: none is. */
 static const char *needs(const struct xw_super *sb, const struct xw_super *to,
 			 const struct xw_inode *in)
 {
@@ -29,30 +30,37 @@ static const char *needs(const struct xw_super *sb, const struct xw_super *to,
 	return NULL;
 }
 
+static int check_inode(void *arg, xw_ino ino, struct xw_inode *in, const uint8_t *raw)
+{
+	struct xw_tune_run *t = arg;
+	const char *why;
+
+	(void)raw;
+	/* the resize inode is removed with its feature */
+	if (!in->links ||
+	    (ino == XW_INO_RESIZE && !(t->to.feature_compat & XW_COMPAT_RESIZE_INODE)))
+		return 0;
+	why = needs(&t->sb, &t->to, in);
+	return why ? xw_tune_refuse(t, XW_ERR_UNSUPPORTED, "inode %u %s", ino, why) : 0;
+}
+
 int xw_tune_census(struct xw_tune_run *t)
 {
-	struct xw_inode_scan s = {0};
-	struct xw_image *img;
-	const uint8_t *raw;
-	xw_ino ino;
+	auto_end(xw_tune_image_end) struct xw_image *img = NULL;
 	int rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
 
-	if (rc)
-		return rc;
-	rc = xw_inode_scan_begin(img, 0, img->groups, &s);
-	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
-		const char *why = NULL;
-		struct xw_inode in;
+	return rc ? rc : xw_tune_each_inode(img, check_inode, t);
+}
 
-		rc = 0;
-		if (ino == XW_INO_RESIZE && !(t->to.feature_compat & XW_COMPAT_RESIZE_INODE))
-			continue; /* which is removed with its feature */
-		if (!xw_inode_decode(raw, &t->sb, &in) && in.links)
-			why = needs(&t->sb, &t->to, &in);
-		if (why)
-			rc = xw_tune_refuse(t, XW_ERR_UNSUPPORTED, "inode %u %s", ino, why);
-	}
-	xw_inode_scan_end(&s);
-	xw_image_close(img);
+int xw_tune_each_inode(struct xw_image *img, xw_tune_inode_fn *fn, void *arg)
+{
+	auto_end(xw_inode_scan_end) struct xw_inode_scan s;
+	const uint8_t *raw;
+	struct xw_inode in;
+	xw_ino ino;
+	int rc = xw_inode_scan_begin(img, 0, img->groups, &s);
+
+	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) == 1)
+		rc = xw_inode_decode(raw, &img->sb, &in) ? 0 : fn(arg, ino, &in, raw);
 	return rc;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Gives up a change that cannot be completed. Some of its blocks may have been written, so only a
- * full check can determine the state of the image.
+ * Abandons an interrupted change that cannot be completed. Some of its blocks may have been written,
+ * so the image is marked as having errors, for a full check.
  */
 #include "config.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Conversion of directory blocks between formats. Everything works on one block in memory; an entry
- * that cannot be decoded ends the block for readers (read/dirs.c), so it is no failure here:
- * callers have read the directory before.
+ * Conversion of directory blocks between formats. An entry that cannot be decoded ends the block, as
+ * for other readers (read/dirs.c), and is not reported: the callers have read the directory before.
  */
 #include "config.h"
 
@@ -41,7 +40,7 @@ static int read_block(void *arg, uint32_t lblk, void *buf)
 	return xw_dev_pread(x->img->dev, buf, bs, xw_dir_runs_at(&x->m->runs, lblk) * bs);
 }
 
-/* Mark the blocks of the index. Their checksums are verified when the block is converted. */
+/* Mark the blocks of the index. Invalid checksums are reported when the blocks are converted. */
 static int mark(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
 		struct xw_tune_dirmap *m)
 {
@@ -67,7 +66,7 @@ static int mark(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
 		else if (item.rule == XW_HTREE_UNREFERENCED)
 			break;
 		else if (more == 2 && item.rule == XW_HTREE_LIMIT && item.found < item.wanted)
-			continue; /* rebuilt to make room for checksums */
+			continue; /* room for a checksum was made */
 		else if (more == 2 && item.rule != XW_HTREE_CSUM)
 			rc = bad(img, ino, "a damaged index");
 		else if (!item.leaf)
@@ -140,7 +139,7 @@ void xw_tune_block_unindex(uint8_t *block, uint32_t bs, bool csum, enum xw_tune_
 		xw_dir_tail_init(block, bs);
 }
 
-/* The limit of an index block is exactly what fits. */
+/* The number of entries that fit an index block, which is its limit. */
 static unsigned limit_of(uint32_t bs, bool csum, enum xw_tune_kind kind)
 {
 	return kind == XW_TUNE_ROOT ? xw_dx_root_limit(bs, csum) : xw_dx_node_limit(bs, csum);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Directories when features change, one after the other: indexed, without their index, or with room
- * for checksums.
+ * Converts directories when features change: adds or removes indexes, and makes room for checksums.
  *
- * An index is removed in place: its blocks become leaves without names. If an index is added, or a
- * block is too full for a checksum, the directory is rebuilt by the bulk builder; in its own blocks
- * if it needs the same number, else in new ones. Only blocks that are too full are found here:
- * blocks with room are converted by the sweep.
+ * An index is removed in place: its blocks become empty leaves. To add an index, or if a block is
+ * too full for a checksum, the directory is rebuilt by the bulk builder: in its own blocks if their
+ * number does not change, else in new ones. Blocks with room for a checksum are left to the sweep.
  *
- * Casefolded directories are never indexed anew: the hash of a folded name is not known here. If
- * one has an index and must be rebuilt it loses the index; lookups work without.
+ * Casefolded directories do not get indexes, since hashes of folded names cannot be computed here.
+ * If an indexed one must be rebuilt, it loses its index, which lookups do not need.
  */
 #include "config.h"
 
@@ -24,10 +22,7 @@
 #include "tune/tune_internal.h"
 #include "edit/edit.h"
 
-/*
- * Maximum number of blocks of a directory held in memory for the commit when it is rebuilt in
- * place.
- */
+/* Maximum number of blocks that are rebuilt in place, since the commit holds them in memory. */
 #define IN_PLACE_MAX 64u
 
 struct job {
@@ -37,13 +32,13 @@ struct job {
 	struct xw_inode in;
 	uint8_t *raw; /* owned */
 	struct xw_tune_dirmap map;
-	/* to rebuild it */
+	/* for rebuilding */
 	struct xw_dir_format format;
 	struct xw_dir_shape shape;
 	XW_VEC(struct xw_dir_entry) entries;
 	struct xw_arena names;
 	xw_ino parent;
-	struct xw_update_map to; /* its blocks */
+	struct xw_update_map to; /* the map of the rebuilt directory */
 	bool rebuilt;
 	uint8_t *buf; /* one block */
 };
@@ -93,7 +88,7 @@ static int fits_tail(void *arg, xw_blk blk, enum xw_tune_kind kind)
 
 /* ---- rebuilding ---- */
 
-static int take(struct job *j, const struct xw_dirent *e)
+static int add_entry(struct job *j, const struct xw_dirent *e)
 {
 	struct xw_dir_entry to = {.name_len = e->name_len, .ftype = e->ftype, .ino = e->ino};
 
@@ -110,13 +105,12 @@ static int take(struct job *j, const struct xw_dirent *e)
 
 static int read_entries(struct job *j)
 {
-	struct xw_dir_iter it;
+	auto_end(xw_dir_end) struct xw_dir_iter it;
 	struct xw_dirent e;
 	int rc = xw_dir_begin(j->u->img, j->ino, &j->in, j->raw, &it);
 
 	while (!rc && (rc = xw_dir_next(&it, &e, NULL)) == 1)
-		rc = take(j, &e);
-	xw_dir_end(&it);
+		rc = add_entry(j, &e);
 	if (!rc && !j->parent)
 		rc = xw_fail(j->u->diag, XW_ERR_CORRUPT,
 			     "%s: directory inode %" PRIu32 ": no \"..\"; run xw-fsck -f",
@@ -124,10 +118,7 @@ static int read_entries(struct job *j)
 	return rc;
 }
 
-/*
- * Its own blocks are used if their number is right and they can be held in memory; otherwise new
- * ones.
- */
+/* Allocate new blocks, unless the existing ones are reused. */
 static int place(struct job *j, bool *in_place)
 {
 	int rc = xw_update_map_read(j->u, j->ino, &j->in, &j->to);
@@ -164,7 +155,7 @@ static int emit(struct job *j)
 	return rc ? rc : xw_batch_drain(j->u->out.batch);
 }
 
-/* index: rebuild only to add an index, so not if the names need none. */
+/* index: rebuild only to add an index, and therefore not if the directory needs none. */
 static int rebuild(struct job *j, bool index)
 {
 	bool in_place;
@@ -215,13 +206,35 @@ static int decide(struct job *j)
 	return rebuild(j, false);
 }
 
-static int one(struct xw_tune_run *t, struct xw_update *u, xw_ino ino)
+static void job_end(struct job *j)
 {
-	struct job j = {.t = t, .u = u, .ino = ino, .format = u->place.enc.dirfmt};
+	xw_tune_dirmap_free(&j->map);
+	xw_update_map_end(&j->to);
+	xw_vec_free(&j->entries);
+	xw_arena_free(&j->names);
+	free(j->raw);
+	free(j->buf);
+}
+
+struct dirs {
+	struct xw_tune_run *t;
+	struct xw_update *u;
+};
+
+static int convert(void *arg, xw_ino ino, struct xw_inode *in, const uint8_t *raw)
+{
+	const struct dirs *d = arg;
+	struct xw_update *u = d->u;
+	auto_end(job_end) struct job j = {
+		.t = d->t, .u = u, .ino = ino, .format = u->place.enc.dirfmt};
 	uint32_t flags;
 	uint64_t size;
-	int rc = xw_update_get(u, ino, &j.in, &j.raw);
+	int rc;
 
+	(void)raw;
+	if (!in->links || (in->mode & XW_S_IFMT) != XW_S_IFDIR || in->flags & XW_FL_INLINE_DATA)
+		return 0;
+	rc = xw_update_get(u, ino, &j.in, &j.raw);
 	flags = j.in.flags;
 	size = j.in.size;
 	j.buf = malloc(u->img->block_size);
@@ -233,36 +246,19 @@ static int one(struct xw_tune_run *t, struct xw_update *u, xw_ino ino)
 		rc = decide(&j);
 	if (!rc && (j.in.flags != flags || j.in.size != size || j.rebuilt))
 		rc = xw_update_put(u, ino, &j.in, steal(j.raw));
-	xw_tune_dirmap_free(&j.map);
-	xw_update_map_end(&j.to);
-	xw_vec_free(&j.entries);
-	xw_arena_free(&j.names);
-	free(j.raw);
-	free(j.buf);
 	return rc;
 }
 
 int xw_tune_dirs(struct xw_tune_run *t, struct xw_update *u)
 {
-	struct xw_inode_scan s;
-	const uint8_t *raw;
-	xw_ino ino;
-	int rc = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
+	struct dirs d = {t, u};
+	int rc;
 
-	/* The sweep removes the room for checksums again, but cannot create it. */
+	/* with room for checksums if there is one before or after: the sweep can only remove it */
 	u->place.enc.dirfmt.csum = xw_super_has_csum(&t->sb) || xw_super_has_csum(&t->to);
 	u->place.enc.dirfmt.dir_index = t->to.feature_compat & XW_COMPAT_DIR_INDEX;
 	u->place.enc.dirfmt.itree = false;
-	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
-		struct xw_inode in;
-
-		rc = 0;
-		if (xw_inode_decode(raw, &u->img->sb, &in) || !in.links ||
-		    (in.mode & XW_S_IFMT) != XW_S_IFDIR || in.flags & XW_FL_INLINE_DATA)
-			continue;
-		rc = one(t, u, ino);
-	}
-	xw_inode_scan_end(&s);
+	rc = xw_tune_each_inode(u->img, convert, &d);
 	u->img->sb.feature_compat = (u->img->sb.feature_compat & ~XW_COMPAT_DIR_INDEX) |
 				    (t->to.feature_compat & XW_COMPAT_DIR_INDEX);
 	return rc;

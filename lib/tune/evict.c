@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Make an area of an image free of everybody's blocks: contents, maps and attribute blocks in it
- * move to free space elsewhere. The blocks of the area stay in use: they are the caller's from then
- * on.
+ * Moves all file contents, map blocks and xattr blocks out of an area of an image. The blocks of the
+ * area stay allocated, for the caller.
  *
- * Maps are changed as a list and written anew (update/map.c); so those whose own blocks lie in the
- * area move with no more work. What is not described by a map (metadata of groups, the MMP block)
- * cannot be moved here, nor can what says where others may not write (the bad blocks' inode).
+ * A map with blocks in the area is read as a list of extents and rewritten (update/map.c), which
+ * also moves its own blocks. Group metadata and the MMP block cannot be moved, nor can the blocks of
+ * the bad blocks inode.
  */
 #include "config.h"
 
@@ -26,19 +25,20 @@
 
 #define COPY_UNIT (UINT64_C(256) << 10) /* bytes */
 
-/* An attribute block that was moved: several inodes may share it. */
+/* A moved xattr block, which several inodes may share. */
 struct moved {
 	xw_blk from, to;
 };
 
+static const struct xw_table_kind by_blk = XW_TABLE_BY_U64(struct moved);
+
 struct evict {
 	struct xw_update *u;
 	const struct xw_blockset *area;
-	XW_VEC(struct moved) xattrs;
-	struct xw_table by_blk; /* slots: positions in xattrs, plus one */
-	uint8_t *buf; /* COPY_UNIT */
-	uint8_t *bits; /* an inode bitmap */
-	uint64_t group; /* whose */
+	struct xw_table xattrs; /* of struct moved */
+	uint8_t *buf; /* COPY_UNIT bytes */
+	uint8_t *bits; /* the inode bitmap of `group` */
+	uint64_t group;
 };
 
 static bool touches(const struct evict *v, xw_blk blk, uint64_t len)
@@ -50,7 +50,7 @@ static bool touches(const struct evict *v, xw_blk blk, uint64_t len)
 
 /* ---- contents ---- */
 
-/* Checksums of the orphan file's blocks are made with their places. */
+/* The checksums of the orphan file's blocks depend on their block numbers. */
 static int reseal(struct evict *v, xw_ino ino, const struct xw_inode *in, xw_blk from, xw_blk to,
 		  uint64_t n)
 {
@@ -77,32 +77,34 @@ static int copy(struct evict *v, xw_ino ino, const struct xw_inode *in, xw_blk f
 {
 	struct xw_dev *dev = v->u->img->dev;
 	const uint64_t bs = v->u->img->block_size, unit = XW_MAX(COPY_UNIT / bs, 1);
-	int rc = 0;
 
-	for (uint64_t n; len && !rc; len -= n, from += n, to += n) {
+	for (uint64_t n; len; len -= n, from += n, to += n) {
+		int rc;
+
 		n = XW_MIN(len, unit);
 		rc = xw_dev_pread(dev, v->buf, n * bs, from * bs);
 		if (!rc)
 			rc = reseal(v, ino, in, from, to, n);
 		if (!rc)
 			rc = xw_dev_pwrite(dev, v->buf, n * bs, to * bs);
+		if (rc)
+			return rc;
 	}
-	return rc;
+	return 0;
 }
 
-/* `len` blocks of `e`, `off` blocks into it, get new places. */
+/* Move `len` blocks of extent `e`, from `off` on, and add them to m. */
 static int move_piece(struct evict *v, xw_ino ino, const struct xw_inode *in,
 		      const struct xw_extent *e, uint32_t off, uint64_t len,
 		      struct xw_update_map *m)
 {
 	struct xw_run run;
-	int rc = 0;
 
-	for (uint64_t done = 0; done < len && !rc; done += run.len) {
+	for (uint64_t done = 0; done < len; done += run.len) {
 		const xw_blk from = e->pblk + off + done;
 		const struct xw_alloc_req req = {.goal = from, .len = len - done};
+		int rc = xw_space_alloc(v->u->space, &req, &run);
 
-		rc = xw_space_alloc(v->u->space, &req, &run);
 		if (rc == XW_ERR_NOSPC)
 			return xw_fail(v->u->diag, rc,
 				       "%s: no space to move inode %" PRIu32
@@ -116,11 +118,13 @@ static int move_piece(struct evict *v, xw_ino ino, const struct xw_inode *in,
 					       (struct xw_map_run){e->lblk + off + (xw_lblk)done,
 								   run.len, run.start,
 								   e->unwritten});
+		if (rc)
+			return rc;
 	}
-	return rc;
+	return 0;
 }
 
-/* `e` into m, with what of it lies in the area moved. */
+/* Add `e` to m; blocks in the area are moved. */
 static int move_extent(struct evict *v, xw_ino ino, const struct xw_inode *in,
 		       const struct xw_extent *e, struct xw_update_map *m)
 {
@@ -157,12 +161,12 @@ static bool map_touches(const struct evict *v, const struct xw_update_map *m)
 static int move_map(struct evict *v, xw_ino ino, struct xw_inode *in, struct xw_update_map *was)
 {
 	struct xw_super *sb = &v->u->img->sb;
-	struct xw_update_map m = {.other = was->other};
+	auto_update_map struct xw_update_map m = {.other = was->other};
 	int rc = 0;
 
 	for (size_t i = 0; i < was->e.n && !rc; i++)
 		rc = move_extent(v, ino, in, &was->e.v[i], &m);
-	/* Blocks of the old map are freed when the new one is written, but for the area's. */
+	/* writing the new map frees the blocks of the old map, except for those in the area */
 	for (size_t i = 0; i < was->nodes.n && !rc; i++)
 		if (!touches(v, was->nodes.v[i], 1) && xw_vec_push(&m.nodes, was->nodes.v[i]))
 			rc = xw_fail_nomem(v->u->diag, "extent list");
@@ -170,46 +174,22 @@ static int move_map(struct evict *v, xw_ino ino, struct xw_inode *in, struct xw_
 		rc = xw_update_map_write(v->u, ino, in, &m);
 	if (!rc && ino == sb->journal_inum)
 		xw_encode_journal_ref(sb, in);
-	xw_update_map_end(&m);
 	return rc;
 }
 
-/* *moved: the map is another now. */
+/* *moved is set if the map has changed. */
 static int evict_map(struct evict *v, xw_ino ino, struct xw_inode *in, bool *moved)
 {
-	struct xw_update_map m = {0};
+	auto_update_map struct xw_update_map m = {0};
 	int rc = xw_update_map_read(v->u, ino, in, &m);
 
-	if (!rc && map_touches(v, &m)) {
-		rc = move_map(v, ino, in, &m);
-		*moved = true;
-	}
-	xw_update_map_end(&m);
-	return rc;
+	if (rc || !map_touches(v, &m))
+		return rc;
+	*moved = true;
+	return move_map(v, ino, in, &m);
 }
 
-/* ---- attribute blocks ---- */
-
-static bool moved_used(const void *slot)
-{
-	return *(const uint32_t *)slot != 0;
-}
-
-static bool moved_same(const void *arg, const void *slot, const void *blk)
-{
-	const struct evict *v = arg;
-
-	return v->xattrs.v[*(const uint32_t *)slot - 1].from == *(const xw_blk *)blk;
-}
-
-static uint64_t moved_hash(const void *arg, const void *slot)
-{
-	const struct evict *v = arg;
-
-	return xw_table_number(v->xattrs.v[*(const uint32_t *)slot - 1].from);
-}
-
-static const struct xw_table_kind by_blk = {sizeof(uint32_t), moved_used, moved_same, moved_hash};
+/* ---- xattr blocks ---- */
 
 static int move_xattr_block(struct evict *v, xw_ino ino, xw_blk from, xw_blk *to)
 {
@@ -218,7 +198,6 @@ static int move_xattr_block(struct evict *v, xw_ino ino, xw_blk from, xw_blk *to
 	const uint32_t bs = img->block_size;
 	struct xw_xattr_bhdr h;
 	struct xw_run run;
-	uint32_t *at;
 	int rc = xw_dev_pread(img->dev, v->buf, bs, from * bs);
 
 	if (!rc && (xw_xattr_bhdr_decode(v->buf, &h) ||
@@ -237,29 +216,28 @@ static int move_xattr_block(struct evict *v, xw_ino ino, xw_blk from, xw_blk *to
 		return rc;
 	if (xw_super_has_csum(&img->sb))
 		xw_xattr_block_set_csum(v->buf, bs, img->csum_seed, run.start);
-	if (xw_table_room(&v->by_blk, &by_blk, v) ||
-	    xw_vec_push(&v->xattrs, ((struct moved){from, run.start})))
+	if (xw_table_room(&v->xattrs, &by_blk, NULL))
 		return xw_fail_nomem(img->diag, "attribute blocks");
-	at = xw_table_slot(&v->by_blk, &by_blk, v, xw_table_number(from), &from);
-	*at = (uint32_t)v->xattrs.n;
-	v->by_blk.n++;
+	*(struct moved *)xw_table_slot(&v->xattrs, &by_blk, NULL, xw_table_number(from), &from) =
+		(struct moved){from, run.start};
+	v->xattrs.n++;
 	*to = run.start;
 	return xw_dev_pwrite(img->dev, v->buf, bs, run.start * bs);
 }
 
 static int evict_xattrs(struct evict *v, xw_ino ino, struct xw_inode *in, bool *moved)
 {
-	const uint32_t *at;
+	const uint64_t blk = in->file_acl;
+	const struct moved *at;
 
-	if (!in->file_acl || !touches(v, in->file_acl, 1))
+	if (!blk || !touches(v, blk, 1))
 		return 0;
 	*moved = true;
-	at = xw_table_get(&v->by_blk, &by_blk, v, xw_table_number(in->file_acl), &in->file_acl);
-	if (at) {
-		in->file_acl = v->xattrs.v[*at - 1].to;
-		return 0;
-	}
-	return move_xattr_block(v, ino, in->file_acl, &in->file_acl);
+	at = xw_table_get(&v->xattrs, &by_blk, NULL, xw_table_number(blk), &blk);
+	if (!at)
+		return move_xattr_block(v, ino, blk, &in->file_acl);
+	in->file_acl = at->to;
+	return 0;
 }
 
 /* ---- inodes ---- */
@@ -285,7 +263,7 @@ static int evict_inode(struct evict *v, xw_ino ino)
 	bool moved = false, used = false;
 	int rc = in_use(v, ino, &used);
 
-	/* Of these two the blocks stay where they are; see xw_tune_evict(). */
+	/* xw_tune_evict() requires that no block of these two lies in the area */
 	if (rc || !used || ino == XW_INO_BAD || ino == XW_INO_RESIZE)
 		return rc;
 	rc = xw_update_get(v->u, ino, &in, &raw);
@@ -298,34 +276,26 @@ static int evict_inode(struct evict *v, xw_ino ino)
 
 static int evict_all(struct evict *v)
 {
-	struct xw_inode_scan s;
+	auto_end(xw_inode_scan_end) struct xw_inode_scan s;
 	const uint8_t *raw;
 	xw_ino ino;
 	int rc = xw_inode_scan_begin(v->u->img, 0, v->u->img->groups, &s);
 
 	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) == 1)
 		rc = evict_inode(v, ino);
-	xw_inode_scan_end(&s);
 	return rc;
 }
 
 int xw_tune_evict(struct xw_update *u, const struct xw_blockset *area)
 {
-	struct evict v = {
-		.u = u,
-		.area = area,
-		.buf = malloc(COPY_UNIT),
-		.bits = malloc(u->img->block_size),
-		.group = UINT64_MAX,
-	};
+	auto_free uint8_t *buf = malloc(COPY_UNIT), *bits = malloc(u->img->block_size);
+	struct evict v = {.u = u, .area = area, .buf = buf, .bits = bits, .group = UINT64_MAX};
 	uint64_t start, len;
-	int rc = v.buf && v.bits ? 0 : xw_fail_nomem(u->diag, "blocks to move");
+	int rc;
 
-	if (!rc && xw_blockset_next(area, 0, &start, &len))
-		rc = evict_all(&v);
-	xw_vec_free(&v.xattrs);
-	xw_table_free(&v.by_blk);
-	free(v.buf);
-	free(v.bits);
+	if (!buf || !bits)
+		return xw_fail_nomem(u->diag, "blocks to move");
+	rc = xw_blockset_next(area, 0, &start, &len) ? evict_all(&v) : 0;
+	xw_table_free(&v.xattrs);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks that are in the way of something, moved elsewhere. */
+/* Moving all blocks out of an area of an image. */
 #ifndef XW_TUNE_EVICT_H
 #define XW_TUNE_EVICT_H
 
@@ -7,9 +7,9 @@
 #include "update/update.h"
 
 /*
- * Move everything in `area`, which must hold no metadata of groups, no MMP block, and no block of
- * the bad blocks' or the resize inode, to free space. The area's blocks stay in use. Directories
- * must not have itrees. XW_ERR_NOSPC.
+ * Move all blocks of files in `area` to free space. The area must not contain group metadata, the
+ * MMP block, or blocks of the bad blocks inode and the resize inode. Its blocks stay allocated.
+ * Directories must not have itrees. XW_ERR_NOSPC.
  */
 int xw_tune_evict(struct xw_update *u, const struct xw_blockset *area);
 

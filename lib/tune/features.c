@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Compares the wanted features with the existing ones, and derives the steps from the difference.
- * Which features can be set and cleared, and their side effects, follow tune2fs 1.47.0 (observed),
- * except for work that it leaves to e2fsck: that is done here, or refused.
+ * As in tune2fs 1.47.0 (observed), only some features can be set or cleared, with side effects. Work
+ * that tune2fs leaves to e2fsck is done here, or the change is refused.
  */
 #include "config.h"
 
@@ -64,11 +64,14 @@ int xw_tune_want_features(struct xw_tune_want *w, const char *list, struct xw_di
 {
 	const char *word;
 	size_t len;
-	int rc = 0;
 
-	while (!rc && (word = xw_list_word(&list, &len)))
-		rc = want_word(w, word, len, diag);
-	return rc;
+	while ((word = xw_list_word(&list, &len))) {
+		int rc = want_word(w, word, len, diag);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 /* ---- old and new features ---- */
@@ -83,32 +86,32 @@ static bool new_ro(const struct xw_tune_run *t, uint32_t bit)
 	return t->to.feature_ro_compat & bit;
 }
 
-static bool comes_compat(const struct xw_tune_run *t, uint32_t bit)
+static bool sets_compat(const struct xw_tune_run *t, uint32_t bit)
 {
 	return ~t->sb.feature_compat & t->to.feature_compat & bit;
 }
 
-static bool goes_compat(const struct xw_tune_run *t, uint32_t bit)
+static bool clears_compat(const struct xw_tune_run *t, uint32_t bit)
 {
 	return t->sb.feature_compat & ~t->to.feature_compat & bit;
 }
 
-static bool comes_incompat(const struct xw_tune_run *t, uint32_t bit)
+static bool sets_incompat(const struct xw_tune_run *t, uint32_t bit)
 {
 	return ~t->sb.feature_incompat & t->to.feature_incompat & bit;
 }
 
-static bool goes_incompat(const struct xw_tune_run *t, uint32_t bit)
+static bool clears_incompat(const struct xw_tune_run *t, uint32_t bit)
 {
 	return t->sb.feature_incompat & ~t->to.feature_incompat & bit;
 }
 
-static bool comes_ro(const struct xw_tune_run *t, uint32_t bit)
+static bool sets_ro(const struct xw_tune_run *t, uint32_t bit)
 {
 	return ~t->sb.feature_ro_compat & t->to.feature_ro_compat & bit;
 }
 
-static bool goes_ro(const struct xw_tune_run *t, uint32_t bit)
+static bool clears_ro(const struct xw_tune_run *t, uint32_t bit)
 {
 	return t->sb.feature_ro_compat & ~t->to.feature_ro_compat & bit;
 }
@@ -143,22 +146,22 @@ static unsigned quota_types(const struct xw_super *sb)
 }
 
 /*
- * The feature quota is set as long as there is a type; project without its quota is cleared by
- * ^project.
+ * The feature quota is set if there is a quota of any type. ^project clears the feature project even
+ * without a project quota.
  */
 static int imply_quota(struct xw_tune_run *t)
 {
 	const unsigned project = 1u << XW_QUOTA_PROJECT, was = quota_types(&t->sb);
 	unsigned now = was;
 
-	if (goes_ro(t, XW_RO_QUOTA))
+	if (clears_ro(t, XW_RO_QUOTA))
 		now = 0;
-	else if (comes_ro(t, XW_RO_QUOTA) && !t->want->quota_on) /* else -Q names the types */
+	else if (sets_ro(t, XW_RO_QUOTA) && !t->want->quota_on) /* without -Q */
 		now |= 1u << XW_QUOTA_USER | 1u << XW_QUOTA_GROUP |
 		       (new_ro(t, XW_RO_PROJECT) ? project : 0);
-	if (comes_ro(t, XW_RO_PROJECT) && !t->want->quota_on)
+	if (sets_ro(t, XW_RO_PROJECT) && !t->want->quota_on)
 		now |= project;
-	else if (goes_ro(t, XW_RO_PROJECT))
+	else if (clears_ro(t, XW_RO_PROJECT))
 		now &= ~project;
 	now = (now & ~t->want->quota_off) | t->want->quota_on;
 	t->quota_on = now & ~was;
@@ -169,7 +172,7 @@ static int imply_quota(struct xw_tune_run *t)
 		t->to.feature_ro_compat &= ~XW_RO_PROJECT;
 	t->to.feature_ro_compat &= ~XW_RO_QUOTA;
 	t->to.feature_ro_compat |= now ? XW_RO_QUOTA : 0;
-	if (comes_ro(t, XW_RO_PROJECT) && t->to.inode_size <= XW_INODE_BODY)
+	if (sets_ro(t, XW_RO_PROJECT) && t->to.inode_size <= XW_INODE_BODY)
 		return xw_tune_refuse(t, XW_ERR_USAGE,
 				      "Cannot enable project feature; inode size too small.");
 	return 0;
@@ -179,8 +182,8 @@ static int imply_checksums(struct xw_tune_run *t)
 {
 	struct xw_super *to = &t->to;
 
-	if (goes_ro(t, XW_RO_METADATA_CSUM)) {
-		/* Groups keep their UNINIT flags: that requires the older checksums. */
+	if (clears_ro(t, XW_RO_METADATA_CSUM)) {
+		/* uninit_bg, so that the descriptors keep their UNINIT flags */
 		if (!(t->want->off.w[XW_FW_RO_COMPAT] & XW_RO_GDT_CSUM))
 			to->feature_ro_compat |= XW_RO_GDT_CSUM;
 		to->feature_incompat &= ~XW_INCOMPAT_CSUM_SEED;
@@ -204,13 +207,13 @@ static void imply_names(struct xw_tune_run *t)
 {
 	struct xw_super *to = &t->to;
 
-	if (comes_incompat(t, XW_INCOMPAT_CASEFOLD)) {
+	if (sets_incompat(t, XW_INCOMPAT_CASEFOLD)) {
 		to->encoding = t->want->encoding ? t->want->encoding : ENCODING_UTF8_12_1;
 		to->encoding_flags = t->want->encoding_flags;
-	} else if (goes_incompat(t, XW_INCOMPAT_CASEFOLD)) {
+	} else if (clears_incompat(t, XW_INCOMPAT_CASEFOLD)) {
 		to->encoding = to->encoding_flags = 0;
 	}
-	if (comes_incompat(t, XW_INCOMPAT_ENCRYPT)) {
+	if (sets_incompat(t, XW_INCOMPAT_ENCRYPT)) {
 		to->encrypt_algos[0] = ENCRYPT_AES_256_XTS;
 		to->encrypt_algos[1] = ENCRYPT_AES_256_CTS;
 	}
@@ -247,7 +250,7 @@ static int check_journal(struct xw_tune_run *t)
 
 	if (t->want->set & XW_TUNE_JOURNAL && sb->feature_compat & XW_COMPAT_HAS_JOURNAL)
 		return xw_tune_refuse(t, XW_ERR_EXISTS, "The filesystem already has a journal.");
-	if (external_journal(sb) && goes_compat(t, XW_COMPAT_HAS_JOURNAL) && !t->opts->force)
+	if (external_journal(sb) && clears_compat(t, XW_COMPAT_HAS_JOURNAL) && !t->opts->force)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
 				      "the journal is external, and would still name this "
 				      "filesystem; -f leaves it so");
@@ -255,7 +258,7 @@ static int check_journal(struct xw_tune_run *t)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
 				      "the journal is external, and names this filesystem by its "
 				      "UUID: it cannot be changed");
-	if (comes_compat(t, XW_COMPAT_ORPHAN_FILE) &&
+	if (sets_compat(t, XW_COMPAT_ORPHAN_FILE) &&
 	    !(t->to.feature_compat & XW_COMPAT_HAS_JOURNAL))
 		return xw_tune_refuse(t, XW_ERR_USAGE,
 				      "orphan_file feature can be set only for "
@@ -267,9 +270,9 @@ static int check_names(struct xw_tune_run *t)
 {
 	const struct xw_super *sb = &t->sb, *to = &t->to;
 
-	if (comes_ro(t, XW_RO_ITREE) && !(to->feature_compat & XW_COMPAT_DIR_INDEX))
+	if (sets_ro(t, XW_RO_ITREE) && !(to->feature_compat & XW_COMPAT_DIR_INDEX))
 		return xw_tune_refuse(t, XW_ERR_USAGE, "feature itree needs dir_index");
-	if (comes_ro(t, XW_RO_ITREE) && to->feature_ro_compat & XW_RO_BIGALLOC)
+	if (sets_ro(t, XW_RO_ITREE) && to->feature_ro_compat & XW_RO_BIGALLOC)
 		return xw_tune_refuse(t, XW_ERR_USAGE,
 				      "features itree and bigalloc exclude each other");
 	if ((sb->feature_incompat ^ to->feature_incompat) & XW_INCOMPAT_FILETYPE &&
@@ -278,7 +281,7 @@ static int check_names(struct xw_tune_run *t)
 				      "feature filetype cannot change where inline_data is");
 	if (t->want->encoding && sb->feature_incompat & to->feature_incompat & XW_INCOMPAT_CASEFOLD)
 		return xw_tune_refuse(t, XW_ERR_USAGE, "Cannot alter existing encoding");
-	if (t->want->encoding_flags && !comes_incompat(t, XW_INCOMPAT_CASEFOLD))
+	if (t->want->encoding_flags && !sets_incompat(t, XW_INCOMPAT_CASEFOLD))
 		return xw_tune_refuse(t, XW_ERR_USAGE,
 				      "encoding_flags require the feature casefold");
 	return 0;
@@ -328,11 +331,11 @@ static int check(struct xw_tune_run *t)
 				      "Cannot change the UUID of this filesystem because it has "
 				      "the stable_inodes feature flag.");
 	if (sb->feature_ro_compat & XW_RO_BIGALLOC &&
-	    (comes_ro(t, XW_RO_SPARSE_SUPER) || goes_compat(t, XW_COMPAT_RESIZE_INODE)))
+	    (sets_ro(t, XW_RO_SPARSE_SUPER) || clears_compat(t, XW_COMPAT_RESIZE_INODE)))
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
 				      "beside bigalloc, resize_inode and sparse_super stay as "
 				      "they are");
-	if (comes_ro(t, XW_RO_SPARSE_SUPER) && t->to.feature_compat & XW_COMPAT_RESIZE_INODE)
+	if (sets_ro(t, XW_RO_SPARSE_SUPER) && t->to.feature_compat & XW_COMPAT_RESIZE_INODE)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
 				      "sparse_super cannot be set beside resize_inode");
 	if (t->want->set & XW_TUNE_MMP_INTERVAL && !(t->to.feature_incompat & XW_INCOMPAT_MMP))
@@ -343,7 +346,7 @@ static int check(struct xw_tune_run *t)
 
 /* ---- steps ---- */
 
-/* Do checksums change, or data next to them? */
+/* Do checksums or file types in directories change? */
 static bool needs_sweep(const struct xw_tune_run *t)
 {
 	const bool seed = xw_super_csum_seed(&t->sb) != xw_super_csum_seed(&t->to);
@@ -360,11 +363,11 @@ static bool needs_sweep(const struct xw_tune_run *t)
 
 static unsigned itree_work(const struct xw_tune_run *t)
 {
-	/* The pointer to a tree moves with metadata_csum; trees contain file types. */
+	/* metadata_csum moves the pointer to an itree; itrees contain file types */
 	const bool rebuild =
 		old_ro(t, XW_RO_METADATA_CSUM) != new_ro(t, XW_RO_METADATA_CSUM) ||
 		(t->sb.feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_FILETYPE ||
-		t->to.inode_size != t->sb.inode_size; /* its blocks may be in the way */
+		t->to.inode_size != t->sb.inode_size; /* evict.c cannot move itrees */
 	const bool drop = old_ro(t, XW_RO_ITREE) && (rebuild || !new_ro(t, XW_RO_ITREE));
 
 	return (drop ? XW_TUNE_DO_ITREE_DROP : 0) |
@@ -373,13 +376,13 @@ static unsigned itree_work(const struct xw_tune_run *t)
 }
 
 /*
- * On request, directories are indexed even if the feature is set already: mke2fs -d sets it and
- * leaves them linear. A tree needs an index.
+ * -O dir_index adds indexes even if the feature is set already, since mke2fs -d sets the feature and
+ * writes linear directories. An itree requires an index.
  */
 static bool wants_indexes(const struct xw_tune_run *t)
 {
 	return t->to.feature_compat & XW_COMPAT_DIR_INDEX &&
-	       (t->want->on.w[XW_FW_COMPAT] & XW_COMPAT_DIR_INDEX || comes_ro(t, XW_RO_ITREE));
+	       (t->want->on.w[XW_FW_COMPAT] & XW_COMPAT_DIR_INDEX || sets_ro(t, XW_RO_ITREE));
 }
 
 static unsigned space_work(const struct xw_tune_run *t)
@@ -388,21 +391,21 @@ static unsigned space_work(const struct xw_tune_run *t)
 		bool is;
 		unsigned work;
 	} rows[] = {
-		{comes_compat(t, XW_COMPAT_HAS_JOURNAL), XW_TUNE_DO_JOURNAL_ON},
-		{goes_compat(t, XW_COMPAT_HAS_JOURNAL), XW_TUNE_DO_JOURNAL_OFF},
-		{comes_compat(t, XW_COMPAT_ORPHAN_FILE), XW_TUNE_DO_ORPHAN_ON},
-		{goes_compat(t, XW_COMPAT_ORPHAN_FILE), XW_TUNE_DO_ORPHAN_OFF},
-		{comes_incompat(t, XW_INCOMPAT_MMP), XW_TUNE_DO_MMP_ON},
-		{goes_incompat(t, XW_INCOMPAT_MMP), XW_TUNE_DO_MMP_OFF},
+		{sets_compat(t, XW_COMPAT_HAS_JOURNAL), XW_TUNE_DO_JOURNAL_ON},
+		{clears_compat(t, XW_COMPAT_HAS_JOURNAL), XW_TUNE_DO_JOURNAL_OFF},
+		{sets_compat(t, XW_COMPAT_ORPHAN_FILE), XW_TUNE_DO_ORPHAN_ON},
+		{clears_compat(t, XW_COMPAT_ORPHAN_FILE), XW_TUNE_DO_ORPHAN_OFF},
+		{sets_incompat(t, XW_INCOMPAT_MMP), XW_TUNE_DO_MMP_ON},
+		{clears_incompat(t, XW_INCOMPAT_MMP), XW_TUNE_DO_MMP_OFF},
 		{t->quota_on, XW_TUNE_DO_QUOTA_ON},
 		{t->quota_off, XW_TUNE_DO_QUOTA_OFF},
-		{goes_compat(t, XW_COMPAT_RESIZE_INODE), XW_TUNE_DO_RESIZE_OFF},
-		{comes_ro(t, XW_RO_SPARSE_SUPER), XW_TUNE_DO_SPARSE},
+		{clears_compat(t, XW_COMPAT_RESIZE_INODE), XW_TUNE_DO_RESIZE_OFF},
+		{sets_ro(t, XW_RO_SPARSE_SUPER), XW_TUNE_DO_SPARSE},
 		{wants_indexes(t), XW_TUNE_DO_INDEX},
-		{goes_compat(t, XW_COMPAT_DIR_INDEX), XW_TUNE_DO_UNINDEX},
-		{comes_ro(t, XW_RO_METADATA_CSUM), XW_TUNE_DO_TAILS},
-		{goes_ro(t, XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK) ||
-			 goes_incompat(t, XW_INCOMPAT_CASEFOLD),
+		{clears_compat(t, XW_COMPAT_DIR_INDEX), XW_TUNE_DO_UNINDEX},
+		{sets_ro(t, XW_RO_METADATA_CSUM), XW_TUNE_DO_TAILS},
+		{clears_ro(t, XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK) ||
+			 clears_incompat(t, XW_INCOMPAT_CASEFOLD),
 		 XW_TUNE_DO_CENSUS},
 		{t->to.inode_size != t->sb.inode_size, XW_TUNE_DO_INODES},
 	};

@@ -2,14 +2,14 @@
 /*
  * Larger inodes: every group gets a larger inode table.
  *
- * A new table is put where enough blocks in a row are free: anywhere with flex_bg, else in its
- * group. Where there are none, others' blocks are moved out of the way (evict.c) of the place that
- * costs least; it may overlap the group's own old table, never another's.
+ * A new table needs contiguous free blocks: anywhere with flex_bg, else in its group. If there are
+ * none, the place with the fewest blocks to move is chosen, and those are moved (evict.c). A new
+ * table may overlap the old table of its group, but no other table.
  *
- * Two steps. The first is an update as any other: places are chosen and claimed, what is in the way
- * moves, the old tables are freed. Behind it the records move, group by group; nothing allocates
- * between the two, so what is in freed blocks is still there. Records keep their contents, and the
- * new space in them is zeros: i_extra_isize stays, and Linux raises it when it writes an inode.
+ * There are two steps. The first is an update: allocate the new tables, move blocks, free the old
+ * tables. The second copies the inode records, group by group; nothing is allocated between the
+ * two, so the freed tables still have their contents. The records are unchanged, and zeros follow
+ * them: i_extra_isize is not raised until Linux writes the inode.
  */
 #include "config.h"
 
@@ -19,6 +19,7 @@
 
 #include "base/auto.h"
 #include "base/blockset.h"
+#include "base/bytes.h"
 #include "disk/indirect.h"
 #include "read/map.h"
 #include "tune/evict.h"
@@ -29,18 +30,18 @@ struct tables {
 	struct xw_update *u;
 	struct xw_image *img;
 	uint64_t n; /* blocks of a new table */
-	struct xw_blockset *fixed; /* in use, and neither metadata of groups nor movable */
-	struct xw_blockset *taken; /* by new tables */
-	struct xw_blockset *area; /* of these, what has to move */
+	struct xw_blockset *fixed; /* blocks that cannot be moved, except for group metadata */
+	struct xw_blockset *claimed; /* blocks of new tables */
+	struct xw_blockset *area; /* blocks of new tables that are in use by files */
 	uint8_t *bits, *cost; /* of a group, by block */
-	xw_blk hint; /* flex_bg: free space was found in front of it */
-	bool full; /* flex_bg: nowhere are n blocks in a row free */
+	xw_blk hint; /* flex_bg: where to search first, after the last new table */
+	bool full; /* flex_bg: there are no n contiguous free blocks */
 };
 
-/* What a block would cost a table. */
+/* What it takes to use a block for a new table. */
 enum { COST_NOTHING, COST_MOVE, COST_FIXED };
 
-/* ---- what cannot move ---- */
+/* ---- blocks that cannot be moved ---- */
 
 static int fix(struct tables *s, xw_blk blk, uint64_t len)
 {
@@ -57,19 +58,17 @@ static int fix_node(void *arg, xw_blk blk, unsigned depth)
 
 static int fix_bad_blocks(struct tables *s)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it = {0};
 	struct xw_map_run run;
 	struct xw_inode in;
 	int rc = xw_image_inode(s->img, XW_INO_BAD, &in, NULL);
 
-	if (rc)
-		return rc;
-	rc = xw_map_begin(s->img, XW_INO_BAD, &in, 0, &it);
+	if (!rc)
+		rc = xw_map_begin(s->img, XW_INO_BAD, &in, 0, &it);
 	it.on_node = fix_node;
 	it.arg = s;
 	while (!rc && (rc = xw_map_next(&it, &run)) == 1)
 		rc = fix(s, run.pblk, run.len);
-	xw_map_end(&it);
 	return rc;
 }
 
@@ -81,12 +80,10 @@ static int fix_all(struct tables *s)
 
 	if (!rc && sb->feature_incompat & XW_INCOMPAT_MMP)
 		rc = fix(s, sb->mmp_block, 1);
-	if (!rc && sb->feature_compat & XW_COMPAT_RESIZE_INODE) {
-		rc = xw_image_inode(s->img, XW_INO_RESIZE, &in, NULL);
-		if (!rc)
-			rc = fix(s, peek32(in.block + 4 * XW_DIND_SLOT), 1);
-	}
-	return rc;
+	if (rc || !(sb->feature_compat & XW_COMPAT_RESIZE_INODE))
+		return rc;
+	rc = xw_image_inode(s->img, XW_INO_RESIZE, &in, NULL);
+	return rc ? rc : fix(s, peek32(in.block + 4 * XW_DIND_SLOT), 1);
 }
 
 /* ---- places ---- */
@@ -124,7 +121,12 @@ static xw_blk group_end(const struct tables *s, uint64_t group)
 		      s->img->sb.blocks_count);
 }
 
-/* s->cost of the blocks of group `in`, for the table of a group that has its old one at `own`. */
+static bool is_own(const struct tables *s, xw_blk blk, xw_blk own)
+{
+	return blk >= own && blk - own < s->img->itable_blocks;
+}
+
+/* Compute s->cost for group `in`, and for a new table of the group whose old table is at `own`. */
 static int count_costs(struct tables *s, uint64_t in, xw_blk own)
 {
 	const xw_blk start = xw_tune_group_start(s->img, in);
@@ -137,9 +139,9 @@ static int count_costs(struct tables *s, uint64_t in, xw_blk own)
 		n = xw_sysmap_at(s->u->sysmap, start + i, len - i, &meta);
 		for (uint64_t k = i; k < i + n; k++) {
 			const xw_blk blk = start + k;
-			const bool old = blk >= own && blk - own < s->img->itable_blocks;
+			const bool old = is_own(s, blk, own);
 			const bool fixed = (meta && !old) || xw_blockset_has(s->fixed, blk) ||
-					   xw_blockset_has(s->taken, blk);
+					   xw_blockset_has(s->claimed, blk);
 
 			s->cost[k] = fixed                                     ? COST_FIXED
 				     : old || !(s->bits[k / 8] >> (k % 8) & 1) ? COST_NOTHING
@@ -149,7 +151,7 @@ static int count_costs(struct tables *s, uint64_t in, xw_blk own)
 	return rc;
 }
 
-/* The place in group `in` for which the fewest blocks move; 0: there is none. */
+/* The place in group `in` with the fewest blocks to move; 0: there is none. */
 static xw_blk cheapest(const struct tables *s, uint64_t in)
 {
 	const xw_blk start = xw_tune_group_start(s->img, in);
@@ -172,53 +174,47 @@ static xw_blk cheapest(const struct tables *s, uint64_t in)
 	return at;
 }
 
-/* Where others have to make room. */
+/* Find a place for the group's table from which blocks must be moved. */
 static int find_used(struct tables *s, uint64_t group, xw_blk own, xw_blk *blk)
 {
 	const bool anywhere = s->img->sb.feature_incompat & XW_INCOMPAT_FLEX_BG;
-	int rc = 0;
 
-	*blk = 0;
-	for (uint64_t i = 0; i < (anywhere ? s->img->groups : 1) && !rc && !*blk; i++) {
+	for (uint64_t i = 0; i < (anywhere ? s->img->groups : 1); i++) {
 		const uint64_t in = (group + i) % s->img->groups;
+		int rc = count_costs(s, in, own);
 
-		rc = count_costs(s, in, own);
-		if (!rc)
-			*blk = cheapest(s, in);
+		if (rc)
+			return rc;
+		*blk = cheapest(s, in);
+		if (*blk)
+			return 0;
 	}
-	if (!rc && !*blk)
-		rc = xw_tune_refuse(s->t, XW_ERR_NOSPC,
-				    "group %" PRIu64 ": no place for an inode table of %" PRIu64
-				    " blocks",
-				    group, s->n);
-	return rc;
+	return xw_tune_refuse(s->t, XW_ERR_NOSPC,
+			      "group %" PRIu64 ": no place for an inode table of %" PRIu64
+			      " blocks",
+			      group, s->n);
 }
 
 /* ---- claims ---- */
 
-static bool is_own(const struct tables *s, xw_blk blk, xw_blk own)
-{
-	return blk >= own && blk - own < s->img->itable_blocks;
-}
-
-/* The new table is at blk: what is free there is claimed, what is in use has to move. */
+/* Claim the free blocks of a new table at blk, and add those in use to s->area. */
 static int claim(struct tables *s, xw_blk blk, xw_blk own)
 {
 	const xw_blk end = blk + s->n;
-	int rc = xw_blockset_add(s->taken, blk, s->n, NULL)
-			 ? xw_fail_nomem(s->t->diag, "inode tables")
-			 : 0;
 
-	for (xw_blk at = blk; at < end && !rc;) {
+	if (xw_blockset_add(s->claimed, blk, s->n, NULL))
+		return xw_fail_nomem(s->t->diag, "inode tables");
+	for (xw_blk at = blk; at < end;) {
 		const uint64_t n = xw_space_run_at(s->u->space, at, end - at);
+		int rc = n ? xw_space_claim(s->u->space, at, n) : 0;
 
-		if (n)
-			rc = xw_space_claim(s->u->space, at, n);
-		else if (!is_own(s, at, own) && xw_blockset_add(s->area, at, 1, NULL))
-			rc = xw_fail_nomem(s->t->diag, "blocks to move");
+		if (rc)
+			return rc;
+		if (!n && !is_own(s, at, own) && xw_blockset_add(s->area, at, 1, NULL))
+			return xw_fail_nomem(s->t->diag, "blocks to move");
 		at += XW_MAX(n, 1);
 	}
-	return rc;
+	return 0;
 }
 
 static int free_part(struct tables *s, xw_blk from, xw_blk to)
@@ -230,7 +226,7 @@ static int free_part(struct tables *s, xw_blk from, xw_blk to)
 		       : 0;
 }
 
-/* The old table, but for what the new one overlaps. */
+/* Free the blocks of the old table that the new one does not overlap. */
 static int free_old(struct tables *s, xw_blk own, xw_blk blk)
 {
 	const xw_blk own_end = own + s->img->itable_blocks;
@@ -270,7 +266,7 @@ static int place_all(struct tables *s)
 	int rc = 0;
 
 	if (!s->t->tables || !s->bits || !s->cost || xw_blockset_new(blocks, &s->fixed) ||
-	    xw_blockset_new(blocks, &s->taken) || xw_blockset_new(blocks, &s->area))
+	    xw_blockset_new(blocks, &s->claimed) || xw_blockset_new(blocks, &s->area))
 		return xw_fail_nomem(s->t->diag, "inode tables");
 	rc = fix_all(s);
 	for (uint64_t g = 0; g < s->img->groups && !rc; g++)
@@ -301,7 +297,7 @@ int xw_tune_place_tables(struct xw_tune_run *t, struct xw_update *u)
 		u->img->sb.overhead_blocks +=
 			(uint32_t)(u->img->groups * (s.n - u->img->itable_blocks));
 	xw_blockset_free(s.fixed);
-	xw_blockset_free(s.taken);
+	xw_blockset_free(s.claimed);
 	xw_blockset_free(s.area);
 	free(s.bits);
 	free(s.cost);
@@ -312,24 +308,19 @@ int xw_tune_place_tables(struct xw_tune_run *t, struct xw_update *u)
 
 struct mover {
 	struct xw_tune_run *t;
-	struct xw_image *img; /* with the old tables */
+	struct xw_image *img; /* opened with the old tables */
 	struct xw_super to;
 	uint64_t n; /* blocks of a new table */
 	uint8_t *old, *new; /* tables */
 };
 
-static bool is_zero(const uint8_t *p, size_t n)
-{
-	return !*p && !memcmp(p, p + 1, n - 1);
-}
-
-/* A wrong checksum is no less wrong because a new one could be put in its place. */
+/* A record with an invalid checksum must not get a valid one. */
 static int move_record(struct mover *m, xw_ino ino, const uint8_t *old, uint8_t *new)
 {
 	const struct xw_image *img = m->img;
 
 	memcpy(new, old, img->inode_size);
-	if (is_zero(old, img->inode_size))
+	if (xw_all_zero(old, img->inode_size))
 		return 0;
 	if (xw_inode_verify(old, &img->sb, img->csum_seed, ino))
 		return xw_fail(img->diag, XW_ERR_CHECKSUM,
@@ -393,24 +384,24 @@ static int move_table(struct mover *m, uint64_t group)
 
 int xw_tune_move_tables(struct xw_tune_run *t)
 {
+	auto_end(xw_tune_image_end) struct xw_image *img = NULL;
+	auto_free uint8_t *old = NULL, *new = NULL;
 	struct mover m = {.t = t};
-	int rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &m.img);
+	int rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
 
 	if (rc)
 		return rc;
+	m.img = img;
 	m.to = m.img->sb;
 	m.to.inode_size = (uint16_t)t->want->inode_size;
-	m.to.rev_level = XW_MAX(m.to.rev_level, 1); /* revision 0 knows one size only */
+	m.to.rev_level = XW_MAX(m.to.rev_level, 1); /* revision 0 has 128-byte inodes */
 	m.n = xw_div_up((uint64_t)m.to.inodes_per_group * m.to.inode_size, m.img->block_size);
-	m.old = malloc((size_t)m.img->itable_blocks * m.img->block_size);
-	m.new = malloc(m.n * m.img->block_size);
-	if (!m.old || !m.new)
-		rc = xw_fail_nomem(t->diag, "inode tables");
-	for (uint64_t g = 0; g < m.img->groups && !rc; g++)
+	m.old = old = malloc((size_t)img->itable_blocks * img->block_size);
+	m.new = new = malloc(m.n * img->block_size);
+	if (!old || !new)
+		return xw_fail_nomem(t->diag, "inode tables");
+	for (uint64_t g = 0; g < img->groups && !rc; g++)
 		rc = move_table(&m, g);
-	free(m.old);
-	free(m.new);
-	xw_image_close(m.img);
 	t->sb = m.to;
 	return rc ? rc : xw_tune_put_super(t, &t->sb);
 }

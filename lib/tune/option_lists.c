@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* The lists of -E, -J, -o, -O and -Q. */
+/* Setters of the options with lists: -E, -J, -o, -O and -Q. */
 #include "config.h"
 
+#include "base/auto.h"
 #include "disk/mmp.h"
+#include "plan/mntopts.h"
 #include "plan/parse.h"
 #include "tune/options_internal.h"
 
@@ -11,28 +13,28 @@
 
 #define ENCODING_UTF8_12_1 1
 #define ENCODING_STRICT 0x0001u
-#define JOURNAL_MODE 0x0060u /* of s_default_mount_opts */
 
-/* One word of a list: NUL-terminated, and split at the '=' if there is one. */
+/* Handles one word of a list; value is the part after '=', or NULL. */
 typedef int word_fn(struct xw_tune_options *o, char *word, char *value);
 
 static int each_word(struct xw_tune_options *o, const char *list, word_fn *fn)
 {
-	char *copy = strdup(list), *save = NULL;
-	int rc = 0;
+	auto_free char *copy = strdup(list);
+	char *save = NULL;
 
 	if (!copy)
 		return xw_fail_nomem(o->diag, "option");
-	for (char *word = strtok_r(copy, ",", &save); word && !rc;
-	     word = strtok_r(NULL, ",", &save)) {
+	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
 		char *value = strchr(word, '=');
+		int rc;
 
 		if (value)
 			*value++ = '\0';
 		rc = fn(o, word, value);
+		if (rc)
+			return rc;
 	}
-	free(copy);
-	return rc;
+	return 0;
 }
 
 /* ---- -E ---- */
@@ -92,9 +94,8 @@ static int set_mmp_interval(struct xw_tune_options *o, const char *value)
 
 static int set_default_opts(struct xw_tune_options *o, const char *value)
 {
-	if (strlen(value) > sizeof(o->want.mount_opts) - 2) {
+	if (strlen(value) > sizeof(o->want.mount_opts) - 2)
 		return xw_fail(o->diag, XW_ERR_USAGE, "Extended mount options too long");
-	}
 	memset(o->want.mount_opts, 0, sizeof(o->want.mount_opts));
 	memcpy(o->want.mount_opts, value, strlen(value));
 	o->want.set |= XW_TUNE_MOUNT_OPTS;
@@ -213,18 +214,16 @@ static int journal_word(struct xw_tune_options *o, char *word, char *value)
 {
 	uint64_t n = 0;
 
-	/* alone it is about a journal that another option makes, if any does, as in tune2fs */
+	/* as in tune2fs, does not create a journal without another option */
 	if (!strcmp(word, "fast_commit_size")) {
 		if (!value || xw_parse_u64(value, &n) || n > UINT32_MAX)
 			return bad_key(o, "fast commit size", value);
 		o->want.fast_commit_kib = n;
 		return 0;
 	}
-	if (strcmp(word, "size") != 0) {
+	if (strcmp(word, "size") != 0)
 		return xw_fail(o->diag, XW_ERR_USAGE,
 			       "Bad journal options specified: -J %s is not supported", word);
-	}
-	/* In MiB, unless it has a suffix. */
 	if (!value || xw_parse_size(value, 1u << 20, &n) || !n || n > UINT64_C(1) << 48)
 		return bad_key(o, "journal size", value);
 	o->want.journal_bytes = n;
@@ -239,39 +238,18 @@ int xw_tune_set_journal(struct xw_tune_options *o, const char *value)
 
 /* ---- -o ---- */
 
-static const struct {
-	const char *name;
-	uint32_t bit, mask; /* mask: bits to clear, for one of several modes */
-} mount_options[] = {
-	{"debug", 0x0001, 0x0001},
-	{"bsdgroups", 0x0002, 0x0002},
-	{"user_xattr", 0x0004, 0x0004},
-	{"acl", 0x0008, 0x0008},
-	{"uid16", 0x0010, 0x0010},
-	{"journal_data", 0x0020, JOURNAL_MODE},
-	{"journal_data_ordered", 0x0040, JOURNAL_MODE},
-	{"journal_data_writeback", 0x0060, JOURNAL_MODE},
-	{"nobarrier", 0x0100, 0x0100},
-	{"block_validity", 0x0200, 0x0200},
-	{"discard", 0x0400, 0x0400},
-	{"nodelalloc", 0x0800, 0x0800},
-};
-
 static int mount_word(struct xw_tune_options *o, char *word, char *value)
 {
 	const bool clear = *word == '^' || *word == '-';
 	const char *name = word + (clear || *word == '+');
 	struct xw_tune_want *w = &o->want;
+	uint32_t bits, mask;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(mount_options) && !value; i++) {
-		if (strcmp(mount_options[i].name, name) != 0)
-			continue;
-		w->default_opts_off |= mount_options[i].mask;
-		w->default_opts_on &= ~mount_options[i].mask;
-		w->default_opts_on |= clear ? 0 : mount_options[i].bit;
-		return 0;
-	}
-	return xw_fail(o->diag, XW_ERR_USAGE, "Invalid mount option set: %s", word);
+	if (value || xw_mntopt_find(name, strlen(name), &bits, &mask))
+		return xw_fail(o->diag, XW_ERR_USAGE, "Invalid mount option set: %s", word);
+	w->default_opts_off |= mask;
+	w->default_opts_on = (w->default_opts_on & ~mask) | (clear ? 0 : bits);
+	return 0;
 }
 
 int xw_tune_set_mount_opts(struct xw_tune_options *o, const char *value)

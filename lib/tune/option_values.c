@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Values of options that set one field. Ranges and units are those of tune2fs. */
+/* Setters of the options for one field. Ranges and units are those of tune2fs. */
 #include "config.h"
 
 #include "plan/params.h"
@@ -19,7 +19,7 @@ static int malformed(struct xw_tune_options *o, const char *bad, const char *val
 	return xw_fail(o->diag, XW_ERR_USAGE, "%s - %s", bad, value);
 }
 
-/* A mount count: 16 bits with a sign on disk. */
+/* Parse a mount count, which has 16 bits and a sign on disk. */
 static bool parse_count(const char *text, int16_t *out)
 {
 	char *end;
@@ -84,10 +84,9 @@ int xw_tune_set_interval(struct xw_tune_options *o, const char *value)
 	for (size_t i = 0; i < XW_ARRAY_SIZE(units) && end != value && *value != '-'; i++) {
 		if (strcmp(end, units[i].suffix) != 0)
 			continue;
-		if (n > UINT32_MAX / units[i].seconds) {
+		if (n > UINT32_MAX / units[i].seconds)
 			return xw_fail(o->diag, XW_ERR_USAGE,
 				       "interval between checks is too big (%s)", value);
-		}
 		o->want.interval = (uint32_t)n * units[i].seconds;
 		o->want.set |= XW_TUNE_INTERVAL;
 		return 0;
@@ -95,7 +94,7 @@ int xw_tune_set_interval(struct xw_tune_options *o, const char *value)
 	return malformed(o, "bad interval", value);
 }
 
-/* A number, or a name that the caller knows. */
+/* Parse an ID, or a name that the caller resolves. */
 static bool parse_id(const struct xw_tune_options *o, const char *value, int group, uint32_t *out)
 {
 	uint64_t n;
@@ -162,7 +161,7 @@ int xw_tune_set_lastcheck(struct xw_tune_options *o, const char *value)
 
 	if (strcmp(value, "now") != 0 && (xw_parse_u64(value, &n) || n > INT64_MAX))
 		return malformed(o, "bad time", value);
-	/* -1: until the current time is known */
+	/* -1 means "now"; xw_tune_options_check() replaces it */
 	o->want.lastcheck = strcmp(value, "now") ? (int64_t)n : -1;
 	o->want.set |= XW_TUNE_LASTCHECK;
 	return 0;
@@ -177,9 +176,8 @@ int xw_tune_set_uuid(struct xw_tune_options *o, const char *value)
 	rc = xw_params_set(&p, XW_MKFS_UUID, value, NULL);
 	memcpy(o->want.uuid, p.uuid, sizeof(p.uuid));
 	xw_params_free(&p);
-	if (rc) {
+	if (rc)
 		return xw_fail(o->diag, XW_ERR_USAGE, "Invalid UUID format");
-	}
 	o->want.set |= XW_TUNE_UUID;
 	return 0;
 }

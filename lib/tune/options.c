@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The table of options, those that are about the run, and which of them go together. */
+/* The table of options, the setters of options for the run, and checks of option combinations. */
 #include "config.h"
 
 #include "base/json.h"
@@ -15,7 +15,7 @@ static int set_commit(struct xw_tune_options *o, const char *value)
 	return xw_commit_how_set(value, &o->opts.how, o->diag);
 }
 
-/* A copy of the name of a file or directory. */
+/* Set *to to a copy of the name of a file or directory. */
 static int set_name(struct xw_tune_options *o, const char *value, const char **to)
 {
 	*to = xw_arena_dup(&o->texts, value, strlen(value) + 1);
@@ -106,7 +106,7 @@ static const struct {
 
 void xw_tune_options_init(struct xw_tune_options *o, struct xw_diag *diag)
 {
-	memset(o, 0, sizeof(*o)); /* the padding of o->want, too: xw_tune_options_change() */
+	memset(o, 0, sizeof(*o)); /* with padding, for xw_tune_options_change() */
 	o->opts.now = (int64_t)time(NULL);
 	o->diag = diag;
 }
@@ -133,7 +133,7 @@ int xw_tune_option(struct xw_tune_options *o, const char *option, const char *va
 
 bool xw_tune_options_change(const struct xw_tune_options *o)
 {
-	static const struct xw_tune_want nothing; /* padding is zero, too */
+	static const struct xw_tune_want nothing; /* zeros, including padding */
 
 	return memcmp(&o->want, &nothing, sizeof(nothing)) != 0;
 }
@@ -165,7 +165,7 @@ int xw_tune_options_check(struct xw_tune_options *o, const char *image)
 	return 0;
 }
 
-/* ---- what was done ---- */
+/* ---- results ---- */
 
 void xw_tune_outcome_json(const struct xw_tune_outcome *r, struct xw_json *j)
 {

@@ -13,8 +13,8 @@ struct xw_tune_options {
 	struct xw_tune_want want;
 	struct xw_tune_opts opts;
 	bool clear_pending;
-	const char *hash_name, *encoding_name; /* as given by the user; constants, or NULL */
-	/* a value has no valid form: tune2fs prints its synopsis after the message */
+	const char *hash_name, *encoding_name; /* names as given by the user; constants, or NULL */
+	/* a value is malformed: tune2fs prints its synopsis after the message */
 	bool malformed;
 	/* Resolves the name of a user (group: of a group): 0 and *id. NULL: only numbers. */
 	int (*names)(void *arg, int group, const char *name, uint32_t *id);
@@ -33,12 +33,12 @@ void xw_tune_options_free(struct xw_tune_options *o);
 int xw_tune_option(struct xw_tune_options *o, const char *option, const char *value);
 /* Is there anything to change? */
 bool xw_tune_options_change(const struct xw_tune_options *o);
-/* All are set: do they go together, for the image at this path? XW_ERR_USAGE. */
+/* Check all options against each other and the image's path. XW_ERR_USAGE. */
 int xw_tune_options_check(struct xw_tune_options *o, const char *image);
 
-/* The outcome as an object of JSON. */
+/* Write the outcome as a JSON object. */
 void xw_tune_outcome_json(const struct xw_tune_outcome *r, struct xw_json *j);
-/* The same of xw_tune_clear_pending(). */
+/* Write the result of xw_tune_clear_pending() as a JSON object. */
 void xw_tune_pending_json(enum xw_tune_pending was, struct xw_json *j);
 /* "none", "completed", "given up", "cleared" */
 const char *xw_tune_pending_name(enum xw_tune_pending was);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The setters of options: option_values.c those of one field, option_lists.c those of lists. */
+/* Private to lib/tune: setters of options in option_values.c and option_lists.c. */
 #ifndef XW_TUNE_OPTIONS_INTERNAL_H
 #define XW_TUNE_OPTIONS_INTERNAL_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quota files: removed, or created from the current usage. An empty file comes first; then
- * everything in the image is charged to its owners as if it were new, and the update adds it up at
- * its end.
+ * Removes quota files, or creates them from the current usage: first an empty file; then all
+ * existing inodes are charged to their owners as if they were new, and the update adds this to the
+ * files when it ends.
  */
 #include "config.h"
 
@@ -21,28 +21,22 @@ static uint32_t *quota_inum(struct xw_super *sb, int type)
 					: &sb->prj_quota_inum;
 }
 
-/* An invalid number in the superblock must not turn a user's file into a quota file. */
-static int check_file(struct xw_update *u, int type, xw_ino ino)
-{
-	auto_free uint8_t *raw = NULL;
-	struct xw_inode in;
-	const int rc = xw_update_get(u, ino, &in, &raw);
-
-	return rc ? rc
-		  : xw_update_quota_read(u, (enum xw_quota_type)type, ino, &in, raw, NULL, NULL,
-					 NULL);
-}
-
 int xw_tune_quota_off(struct xw_tune_run *t, struct xw_update *u)
 {
 	int rc = 0;
 
 	for (int type = 0; type < XW_QUOTA_TYPES && !rc; type++) {
 		uint32_t *inum = quota_inum(&u->img->sb, type);
+		auto_free uint8_t *raw = NULL;
+		struct xw_inode in;
 
 		if (!(t->quota_off & 1u << type))
 			continue;
-		rc = check_file(u, type, *inum);
+		/* a damaged inode number must not cause a user's file to be deleted */
+		rc = xw_update_get(u, *inum, &in, &raw);
+		if (!rc)
+			rc = xw_update_quota_read(u, (enum xw_quota_type)type, *inum, &in, raw,
+						  NULL, NULL, NULL);
 		if (!rc)
 			rc = xw_tune_drop_inode(u, *inum);
 		*inum = 0;
@@ -53,7 +47,7 @@ int xw_tune_quota_off(struct xw_tune_run *t, struct xw_update *u)
 	return rc;
 }
 
-/* Create an empty file for each new type: existing usage is added as if it were new. */
+/* Create an empty file for each new type. */
 static int make_quota_files(struct xw_tune_run *t, struct xw_update *u)
 {
 	struct xw_quota_file files[XW_QUOTA_TYPES] = {0};
@@ -77,9 +71,9 @@ static int make_quota_files(struct xw_tune_run *t, struct xw_update *u)
 			rc = xw_tune_put_inode(u, n);
 		*quota_inum(&u->img->sb, type) = n->ino;
 	}
-	u->place.items.n = 0; /* written here */
+	u->place.items.n = 0; /* which refer to nodes in files[] */
 	for (int type = 0; type < XW_QUOTA_TYPES; type++) {
-		xw_binode_free_map(&files[type].node); /* the update rewrites the file */
+		xw_binode_free_map(&files[type].node);
 		free(files[type].entries);
 	}
 	return rc;
@@ -94,27 +88,16 @@ static bool counts(const struct xw_super *sb, xw_ino ino, const struct xw_inode 
 	return ino != sb->prj_quota_inum && ino != sb->orphan_file_inum;
 }
 
-static int charge_all(struct xw_update *u)
+static int charge(void *arg, xw_ino ino, struct xw_inode *in, const uint8_t *raw)
 {
-	struct xw_inode_scan s;
-	const uint8_t *raw;
-	xw_ino ino;
-	int rc = xw_inode_scan_begin(u->img, 0, u->img->groups, &s);
+	struct xw_update *u = arg;
+	uint64_t ea = 0;
+	int rc;
 
-	while (!rc && (rc = xw_inode_scan_next(&s, &ino, &raw)) == 1) {
-		struct xw_inode in;
-		uint64_t ea = 0;
-
-		rc = 0;
-		if (xw_inode_decode(raw, &u->img->sb, &in) || !counts(&u->img->sb, ino, &in))
-			continue;
-		rc = xw_update_count_ea(u, &in, raw, &ea);
-		if (!rc)
-			rc = xw_update_charge(u, &in, 1 + (int64_t)ea,
-					      (int64_t)xw_update_bytes(u, &in));
-	}
-	xw_inode_scan_end(&s);
-	return rc;
+	if (!counts(&u->img->sb, ino, in))
+		return 0;
+	rc = xw_update_count_ea(u, in, raw, &ea);
+	return rc ? rc : xw_update_charge(u, in, 1 + (int64_t)ea, (int64_t)xw_update_bytes(u, in));
 }
 
 int xw_tune_quota_on(struct xw_tune_run *t, struct xw_update *u)
@@ -126,7 +109,7 @@ int xw_tune_quota_on(struct xw_tune_run *t, struct xw_update *u)
 		rc = xw_batch_drain(u->out.batch);
 	u->quota_types = t->quota_on;
 	if (!rc)
-		rc = charge_all(u);
+		rc = xw_tune_each_inode(u->img, charge, u);
 	u->quota_types = old | t->quota_on;
 	u->img->sb.feature_ro_compat |= XW_RO_QUOTA;
 	return rc;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The superblock: its independent fields, its copies, and the copies of the descriptors.
+ * Sets superblock fields, and writes the copies of the superblock and of the descriptors.
  *
- * A copy differs from the primary as libext2fs writes it (observed): it contains its group, and is
- * not marked valid.
+ * As libext2fs writes them (observed), copies differ from the primary superblock: s_block_group_nr
+ * is their group, and they are not marked valid.
  */
 #include "config.h"
 
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "disk/mmp.h"
 #include "read/copies.h"
 #include "read/image.h"
@@ -67,7 +68,7 @@ static int reserve(struct xw_tune_run *t, struct xw_super *sb)
 	return 0;
 }
 
-/* Mark the filesystem as not in use, whatever the block contains. */
+/* Set the MMP block to "clean", even if it is in use or invalid. */
 static int clear_mmp(struct xw_tune_run *t, const struct xw_super *sb)
 {
 	const uint32_t bs = xw_super_block_size(sb);
@@ -166,9 +167,8 @@ static int copy_super(struct xw_image *img, uint64_t group)
 }
 
 /*
- * Write descriptor block i to its place in `group`; buf holds two blocks. Only if it differs there:
- * written blocks are held in memory and go to the redo file, and a large image has many copies and
- * few changes.
+ * Copy descriptor block i to its place in `group` unless the copy is equal already, since written
+ * blocks are held in memory and in the redo file. buf holds two blocks.
  */
 static int copy_desc(struct xw_image *img, uint64_t i, uint64_t group, uint64_t at, uint8_t *buf)
 {
@@ -185,7 +185,7 @@ static int copy_desc(struct xw_image *img, uint64_t i, uint64_t group, uint64_t 
 	return rc || !memcmp(buf, buf + bs, bs) ? rc : xw_dev_pwrite(img->dev, buf, bs, to * bs);
 }
 
-/* The descriptor blocks that follow every superblock copy. */
+/* Copy the descriptor blocks that follow a superblock copy. */
 static int copy_table(struct xw_image *img, uint64_t group, uint64_t blocks, uint8_t *buf)
 {
 	int rc = 0;
@@ -195,12 +195,7 @@ static int copy_table(struct xw_image *img, uint64_t group, uint64_t blocks, uin
 	return rc;
 }
 
-static bool is_zero(const uint8_t *p, size_t n)
-{
-	return !*p && !memcmp(p, p + 1, n - 1);
-}
-
-/* A superblock that becomes valid needs descriptors after it: written where there are zeros. */
+/* Fill zeroed descriptor blocks after a backup superblock that is about to become valid. */
 static int fill_table(struct xw_image *img, uint64_t group, uint64_t blocks, uint8_t *buf)
 {
 	int rc = 0;
@@ -211,13 +206,13 @@ static int fill_table(struct xw_image *img, uint64_t group, uint64_t blocks, uin
 		if (to >= img->sb.blocks_count)
 			break;
 		rc = xw_dev_pread(img->dev, buf, img->block_size, to * img->block_size);
-		if (!rc && is_zero(buf, img->block_size))
+		if (!rc && xw_all_zero(buf, img->block_size))
 			rc = copy_desc(img, i, group, 1 + i, buf);
 	}
 	return rc;
 }
 
-/* meta_bg: one block per meta group, in its first, second and last group. */
+/* meta_bg: copy the descriptor block of a meta group to its first, second and last group. */
 static int copy_meta(struct xw_image *img, uint64_t i, uint8_t *buf)
 {
 	const uint64_t per = img->block_size / img->desc_size;
@@ -258,15 +253,10 @@ int xw_tune_copies(struct xw_image *img, bool descs)
 
 int xw_tune_put_copies(struct xw_tune_run *t, const struct xw_super *sb)
 {
-	const bool descs = t->work & XW_TUNE_DEEP;
-	struct xw_image *img;
+	auto_end(xw_tune_image_end) struct xw_image *img = NULL;
 	int rc = xw_tune_put_super(t, sb);
 
 	if (!rc)
 		rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
-	if (rc)
-		return rc;
-	rc = xw_tune_copies(img, descs);
-	xw_image_close(img);
-	return rc;
+	return rc ? rc : xw_tune_copies(img, t->work & XW_TUNE_DEEP);
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Converts every checksum of the image: to another seed (UUID) or another kind (metadata_csum,
- * uninit_bg, none), and what depends on the kind: room for checksums in directories, uninitialized
- * groups. File types in directories are converted here, too, since that also affects every
+ * Converts every checksum of the image to another seed (UUID) or another kind (metadata_csum,
+ * uninit_bg, none), and data that depends on the kind: room for checksums in directories,
+ * uninitialized groups. File types in directories are converted here, too, since they are in every
  * directory block.
  *
- * Everything is read and verified by the old rules, once: a wrong checksum must not be replaced by
- * a valid one. The order is: first data that is needed across inodes (values, types), then inodes
- * with everything they own, group by group, then xattr blocks, which several inodes share, then
- * descriptors, through which all of that was found, then the superblock.
+ * Each block is read and verified by the old rules before it gets a new checksum: an invalid one
+ * must not become valid. The order is: data about all inodes (hashes of EA values, file types); the
+ * inodes with their blocks, group by group; xattr blocks, which several inodes may share; the MMP
+ * block; descriptors, by which all of these were located; the superblock.
  *
- * Unused parts stay unused: ends of inode tables that the descriptors call unused are not read,
- * unless the descriptors lose that information.
+ * The unused ends of inode tables (bg_itable_unused) are not read. They are zeroed if the new
+ * descriptors do not record them.
  */
 #include "config.h"
 
@@ -22,16 +22,12 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "disk/dirent.h"
 #include "disk/mmp.h"
 #include "read/bitmaps.h"
 
 /* ---- inode tables ---- */
-
-static bool is_zero(const uint8_t *p, size_t n)
-{
-	return !p[0] && !memcmp(p, p + 1, n - 1);
-}
 
 static int sweep_record(struct xw_sweep *s, xw_ino ino, bool in_use, uint8_t *raw)
 {
@@ -39,12 +35,12 @@ static int sweep_record(struct xw_sweep *s, xw_ino ino, bool in_use, uint8_t *ra
 	struct xw_inode in;
 	int rc;
 
-	if (is_zero(raw, img->inode_size))
+	if (xw_all_zero(raw, img->inode_size))
 		return 0;
 	rc = xw_inode_decode(raw, &img->sb, &in);
 	if (!rc)
 		rc = xw_inode_verify(raw, &img->sb, img->csum_seed, ino);
-	if (rc) /* an unused record stays as it was */
+	if (rc) /* an invalid record of an unused inode is left unchanged */
 		return in_use ? xw_fail(img->diag, rc, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
 					img->dev->name, ino, xw_err_text(rc))
 			      : 0;
@@ -57,9 +53,9 @@ static int sweep_record(struct xw_sweep *s, xw_ino ino, bool in_use, uint8_t *ra
 struct table {
 	uint64_t group;
 	struct xw_group_desc gd;
-	uint32_t used; /* records from the start of the table that may have been used */
+	uint32_t used; /* number of records without the unused end of the table */
 	uint8_t *bits; /* inode bitmap */
-	uint8_t *old, *new; /* one block */
+	uint8_t *old, *new; /* the current block of the table */
 };
 
 static int table_block(struct xw_sweep *s, struct table *t, uint32_t k)
@@ -123,7 +119,7 @@ static int sweep_tables(struct xw_sweep *s)
 
 /* ---- groups ---- */
 
-/* The checksum of a bitmap on disk, verified by the old rules. */
+/* Verify the checksum of a bitmap by the old rules, and compute the new one. */
 static int bitmap_csum(struct xw_sweep *s, uint64_t group, xw_blk blk, size_t bytes, uint32_t old,
 		       uint32_t *csum)
 {
@@ -160,8 +156,8 @@ static int bitmap_csums(struct xw_sweep *s, uint64_t group, struct xw_group_desc
 	return rc;
 }
 
-/* The descriptors no longer tell what was never used: initialize it accordingly. */
-static int initialise(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group,
+/* Write bitmaps and zero table blocks that are uninitialized, before the flags are cleared. */
+static int initialize(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group,
 		      struct xw_group_desc *gd)
 {
 	struct xw_image *img = s->img;
@@ -204,7 +200,7 @@ static int sweep_group(struct xw_sweep *s, struct xw_sysmap *map, uint64_t group
 	if (!rc)
 		rc = bitmap_csums(s, group, &gd);
 	if (!rc && xw_tune_tracks_use(&img->sb) && !xw_tune_tracks_use(s->to))
-		rc = initialise(s, map, group, &gd);
+		rc = initialize(s, map, group, &gd);
 	if (rc)
 		return rc;
 	if (!xw_tune_tracks_use(&img->sb) && xw_tune_tracks_use(s->to)) {
@@ -233,7 +229,7 @@ static int sweep_groups(struct xw_sweep *s)
 	return rc;
 }
 
-/* ---- the rest ---- */
+/* ---- MMP block, file types ---- */
 
 static int sweep_mmp(struct xw_sweep *s)
 {
@@ -256,30 +252,21 @@ static int sweep_mmp(struct xw_sweep *s)
 	return xw_sweep_put(s, blk);
 }
 
-/*
- * Read the types of all inodes, for directories without types: one byte each, in pages allocated on
- * demand.
- */
+static int set_type(void *arg, xw_ino ino, struct xw_inode *in, const uint8_t *raw)
+{
+	struct xw_sweep *s = arg;
+
+	(void)raw;
+	s->types[ino] = (uint8_t)xw_ftype_of_mode(in->mode);
+	return 0;
+}
+
+/* Read the file types of all inodes, for directory entries without types. */
 static int read_types(struct xw_sweep *s)
 {
-	struct xw_inode_scan scan;
-	const uint8_t *raw;
-	xw_ino ino;
-	int rc;
-
 	s->types = calloc((size_t)s->img->sb.inodes_count + 1, 1);
-	if (!s->types)
-		return xw_fail_nomem(s->t->diag, "inode types");
-	rc = xw_inode_scan_begin(s->img, 0, s->img->groups, &scan);
-	while (!rc && (rc = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
-		struct xw_inode in;
-
-		rc = 0;
-		if (!xw_inode_decode(raw, &s->img->sb, &in))
-			s->types[ino] = (uint8_t)xw_ftype_of_mode(in.mode);
-	}
-	xw_inode_scan_end(&scan);
-	return rc;
+	return s->types ? xw_tune_each_inode(s->img, set_type, s)
+			: xw_fail_nomem(s->t->diag, "inode types");
 }
 
 static int sweep(struct xw_sweep *s)
@@ -328,7 +315,7 @@ int xw_tune_sweep(struct xw_tune_run *t)
 	free(s.buf);
 	if (rc)
 		return rc;
-	/* The rewritten blocks are valid with these fields; the rest follows at the end. */
+	/* set the fields by which the rewritten blocks are valid; the others are set at the end */
 	memcpy(sb.uuid, t->to.uuid, sizeof(sb.uuid));
 	sb.checksum_seed = t->to.checksum_seed;
 	sb.checksum_type = t->to.checksum_type;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sweep over the blocks of one inode: those of its extent tree, its directory, its itree, of
- * the orphan file. Data has no checksums, and block maps have none.
+ * The sweep over the blocks of one inode that have checksums: extent tree blocks, directory blocks,
+ * itree nodes, the orphan file.
  */
 #include "config.h"
 
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/itree.h"
 #include "disk/orphan.h"
 #include "read/itree.h"
@@ -23,7 +24,7 @@ struct owner {
 	xw_ino ino;
 	const struct xw_inode *in;
 	uint32_t old_seed, new_seed;
-	XW_VEC(xw_blk) nodes; /* blocks of its map */
+	XW_VEC(xw_blk) nodes; /* extent tree blocks */
 	XW_VEC(struct xw_run) runs; /* blocks of the orphan file */
 };
 
@@ -46,10 +47,10 @@ static int on_node(void *arg, xw_blk blk, unsigned depth)
 	return xw_vec_push(&o->nodes, blk) ? xw_fail_nomem(o->s->img->diag, "extent tree") : 0;
 }
 
-/* Reading verifies by the old rules; the new checksums are set afterwards. */
+/* Read the map, which verifies it by the old rules; the new checksums are set afterwards. */
 static int walk_map(struct owner *o, bool keep_runs)
 {
-	struct xw_map_iter it;
+	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
 	int rc = xw_map_begin(o->s->img, o->ino, o->in, 0, &it);
 
@@ -59,22 +60,21 @@ static int walk_map(struct owner *o, bool keep_runs)
 		rc = keep_runs && xw_vec_push(&o->runs, ((struct xw_run){run.pblk, run.len}))
 			     ? xw_fail_nomem(o->s->img->diag, "orphan file")
 			     : 0;
-	xw_map_end(&it);
 	return rc;
 }
 
 static int seal_nodes(struct owner *o)
 {
-	int rc = 0;
+	for (size_t i = 0; i < o->nodes.n; i++) {
+		int rc = xw_sweep_get(o->s, o->nodes.v[i]);
 
-	for (size_t i = 0; i < o->nodes.n && !rc; i++) {
-		rc = xw_sweep_get(o->s, o->nodes.v[i]);
+		xw_extent_block_set_csum(o->s->buf, o->s->img->block_size, o->new_seed);
+		if (!rc)
+			rc = xw_sweep_put(o->s, o->nodes.v[i]);
 		if (rc)
 			return rc;
-		xw_extent_block_set_csum(o->s->buf, o->s->img->block_size, o->new_seed);
-		rc = xw_sweep_put(o->s, o->nodes.v[i]);
 	}
-	return rc;
+	return 0;
 }
 
 static int orphan_block(struct owner *o, xw_blk blk)
@@ -116,7 +116,7 @@ static int dir_block(void *arg, xw_blk blk, enum xw_tune_kind kind)
 		return rc;
 	if (s->new_csum && !s->old_csum) {
 		rc = xw_tune_block_add_tail(s->buf, bs, kind);
-		if (rc) /* dirs.c has rebuilt directories without room */
+		if (rc) /* dirs.c has already rebuilt directories without room */
 			return bad(o, blk, rc == XW_ERR_NOSPC ? XW_ERR_INTERNAL : rc,
 				   "no space for a checksum");
 	} else if (s->old_csum && !s->new_csum) {
@@ -180,7 +180,7 @@ static int itree(struct owner *o)
 	return rc;
 }
 
-/* Trees are dropped before the kind of checksums changes: here only the seed does. */
+/* If the kind of checksums changes, itrees have been dropped; here only the seed changes. */
 static bool has_itree(const struct owner *o)
 {
 	const struct xw_super *sb = &o->s->img->sb;
@@ -191,19 +191,15 @@ static bool has_itree(const struct owner *o)
 
 static int directory(struct owner *o)
 {
-	struct xw_tune_dirmap m;
+	auto_end(xw_tune_dirmap_free) struct xw_tune_dirmap m = {0};
 	int rc = has_itree(o) ? itree(o) : 0;
 
-	if (rc)
-		return rc;
-	rc = xw_tune_dirmap_read(o->s->img, o->ino, o->in, &m);
 	if (!rc)
-		rc = xw_tune_dirmap_each(&m, dir_block, o);
-	xw_tune_dirmap_free(&m);
-	return rc;
+		rc = xw_tune_dirmap_read(o->s->img, o->ino, o->in, &m);
+	return rc ? rc : xw_tune_dirmap_each(&m, dir_block, o);
 }
 
-/* ---- all of it ---- */
+/* ---- the inode ---- */
 
 static int sweep_map(struct owner *o)
 {

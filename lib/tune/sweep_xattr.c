@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * The sweep over extended attributes: checksums of their blocks; and for values in EA inodes, the
- * hashes of values, which depend on the checksum seed: in the EA inode, in each entry that refers
- * to it, and in the hash of the block that contains such entries.
+ * The sweep over extended attributes: checksums of xattr blocks, and hashes of values in EA inodes,
+ * which depend on the checksum seed. Such a hash is stored in the EA inode, is part of the hash of
+ * each entry that refers to it, and thereby of the hash of the xattr block.
  */
 #include "config.h"
 
@@ -11,20 +11,25 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "read/file.h"
 #include "tune/sweep.h"
 #include "walk/xattr.h"
 
 /* ---- values ---- */
 
-static int hash_value(struct xw_sweep *s, xw_ino ino, const struct xw_inode *in)
+static int hash_value(void *arg, xw_ino ino, struct xw_inode *in, const uint8_t *raw)
 {
+	struct xw_sweep *s = arg;
 	struct xw_image *img = s->img;
 	struct xw_tune_value v = {.ino = ino, .old_hash = xw_inode_ea_hash(in)};
 	auto_free uint8_t *value = NULL;
 	size_t got = 0;
 	int rc;
 
+	(void)raw;
+	if (!in->links || !(in->flags & XW_FL_EA_INODE))
+		return 0;
 	if (in->size > XW_XATTR_SIZE_MAX)
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
 			       "%s: inode %" PRIu32 ": an xattr value of %" PRIu64 " bytes",
@@ -36,7 +41,7 @@ static int hash_value(struct xw_sweep *s, xw_ino ino, const struct xw_inode *in)
 	if (rc)
 		return rc;
 	v.hash = xw_xattr_value_hash(s->seed, value, got);
-	/* A wrong hash stays wrong. */
+	/* an invalid hash must not become valid */
 	if (v.old_hash != xw_xattr_value_hash(img->csum_seed, value, got))
 		v.hash = v.old_hash;
 	return xw_vec_push(&s->values, v) ? xw_fail_nomem(img->diag, "xattr values") : 0;
@@ -44,36 +49,14 @@ static int hash_value(struct xw_sweep *s, xw_ino ino, const struct xw_inode *in)
 
 int xw_sweep_values(struct xw_sweep *s)
 {
-	struct xw_inode_scan scan;
-	const uint8_t *raw;
-	xw_ino ino;
-	int rc = xw_inode_scan_begin(s->img, 0, s->img->groups, &scan);
-
-	while (!rc && (rc = xw_inode_scan_next(&scan, &ino, &raw)) == 1) {
-		struct xw_inode in;
-
-		rc = 0;
-		if (!xw_inode_decode(raw, &s->img->sb, &in) && in.links &&
-		    in.flags & XW_FL_EA_INODE)
-			rc = hash_value(s, ino, &in);
-	}
-	xw_inode_scan_end(&scan);
-	return rc;
+	return xw_tune_each_inode(s->img, hash_value, s);
 }
 
 static const struct xw_tune_value *find(const struct xw_sweep *s, xw_ino ino)
 {
-	size_t lo = 0, hi = s->values.n;
+	const size_t i = XW_LOWER_BOUND(k, s->values.n, s->values.v[k].ino >= ino);
 
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-
-		if (s->values.v[mid].ino < ino)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->values.n && s->values.v[lo].ino == ino ? &s->values.v[lo] : NULL;
+	return i < s->values.n && s->values.v[i].ino == ino ? &s->values.v[i] : NULL;
 }
 
 void xw_sweep_value(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t *raw)
@@ -89,8 +72,8 @@ void xw_sweep_value(struct xw_sweep *s, xw_ino ino, struct xw_inode *in, uint8_t
 /* ---- entries ---- */
 
 /*
- * The entries of an area whose walk was started; hashes (or NULL) is filled with the hash of each
- * one. Returns their number, or a negative code.
+ * Update the hashes of the entries in `area`, over which `it` iterates, and store them in `hashes`
+ * unless that is NULL. Returns the number of entries, or a negative code.
  */
 static int rehash_entries(struct xw_sweep *s, uint8_t *area, struct xw_walk_xattr *it,
 			  uint32_t *hashes)
@@ -174,19 +157,12 @@ static int sweep_block(struct xw_sweep *s, xw_blk blk)
 	return xw_sweep_put(s, blk);
 }
 
-static int by_block(const void *x, const void *y)
-{
-	const xw_blk *a = x, *b = y;
-
-	return (*a > *b) - (*a < *b);
-}
-
 int xw_sweep_xattr_blocks(struct xw_sweep *s)
 {
 	int rc = 0;
 
 	if (s->xattr_blocks.n)
-		qsort(s->xattr_blocks.v, s->xattr_blocks.n, sizeof(xw_blk), by_block);
+		qsort(s->xattr_blocks.v, s->xattr_blocks.n, sizeof(xw_blk), xw_by_u64);
 	for (size_t i = 0; i < s->xattr_blocks.n && !rc; i++)
 		if (!i || s->xattr_blocks.v[i] != s->xattr_blocks.v[i - 1])
 			rc = sweep_block(s, s->xattr_blocks.v[i]);

@@ -2,24 +2,25 @@
 /*
  * Is the primary superblock good enough to be copied over its backups?
  *
- * Without checksums a flipped bit in it goes unnoticed by a tool that only changes a label, and
- * copied over the backups it destroys the data that e2fsck(8) would repair it from. So its fields
- * must be consistent, as stock tools and Linux require, and fields that never change by themselves
- * must equal those of one of the first valid backups.
+ * Without checksums, a tool that only changes a label would not notice a flipped bit in the primary
+ * superblock, and by copying it over the backups would destroy the data from which e2fsck(8) could
+ * repair it. Therefore the fields must be consistent, as stock tools and Linux require, and fields
+ * that only a tool can change must be equal in one of the first valid backups.
  */
 #include "config.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "read/image.h"
 #include "tune/tune_internal.h"
 
 #define BACKUPS_MAX 3u /* number of valid backups to compare */
-#define LOOKED_AT_MAX 64u
+#define LOOKED_AT_MAX 64u /* number of backups to read */
 #define FLEX_LOG_MAX 31u
 
-/* Features that Linux or a check sets only in the primary. */
+/* Features that Linux or e2fsck set only in the primary superblock. */
 #define COMPAT_LATER XW_COMPAT_EXT_ATTR
 #define INCOMPAT_LATER                                                                             \
 	(XW_INCOMPAT_RECOVER | XW_INCOMPAT_FILETYPE | XW_INCOMPAT_EXTENTS | XW_INCOMPAT_ENCRYPT)
@@ -78,7 +79,7 @@ static int check_numbers(struct xw_tune_run *t, const struct xw_super *sb)
 	return check_clusters(t, sb);
 }
 
-/* later: may be set only in the primary; gone: only in a backup. */
+/* later: features that may be set in the primary alone; gone: in a backup alone. */
 static bool other_features(uint32_t primary, uint32_t backup, uint32_t later, uint32_t gone)
 {
 	return primary & ~backup & ~later || backup & ~primary & ~gone;
@@ -108,8 +109,8 @@ static const char *differs(const struct xw_super *a, const struct xw_super *b)
 	SAME(backup_bgs[0], "first backup group")
 	SAME(backup_bgs[1], "second backup group")
 #undef SAME
-	if (xw_super_has_csum(
-		    a)) /* nothing was lost in that case; debugfs -w may have changed the primary */
+	/* with a valid checksum, the features may have been changed on purpose with debugfs -w */
+	if (xw_super_has_csum(a))
 		return NULL;
 	if (other_features(a->feature_compat, b->feature_compat, COMPAT_LATER, 0) ||
 	    other_features(a->feature_incompat, b->feature_incompat, INCOMPAT_LATER,
@@ -127,7 +128,7 @@ bool xw_tune_backup(struct xw_image *img, uint64_t group, struct xw_super *out)
 	uint8_t buf[XW_SUPER_SIZE];
 	bool valid;
 
-	img->dev->diag = NULL; /* an unreadable one counts as missing */
+	img->dev->diag = NULL; /* no message: an unreadable backup counts as missing */
 	valid = at <= img->dev->size && img->dev->size - at >= sizeof(buf) &&
 		!xw_dev_pread(img->dev, buf, sizeof(buf), at) && !xw_super_decode(buf, out) &&
 		!xw_super_verify(buf) && out->block_group_nr == (uint16_t)group;
@@ -135,7 +136,7 @@ bool xw_tune_backup(struct xw_image *img, uint64_t group, struct xw_super *out)
 	return valid;
 }
 
-/* A backup with another UUID belongs to an earlier filesystem. */
+/* Backups with another UUID belong to an earlier filesystem, and are ignored. */
 static int check_backups(struct xw_tune_run *t, struct xw_image *img)
 {
 	const char *field = NULL;
@@ -171,14 +172,10 @@ static int check_backups(struct xw_tune_run *t, struct xw_image *img)
 
 int xw_tune_trust(struct xw_tune_run *t)
 {
-	struct xw_image *img;
+	auto_end(xw_tune_image_end) struct xw_image *img = NULL;
 	int rc = check_numbers(t, &t->sb);
 
 	if (!rc)
 		rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
-	if (rc)
-		return rc;
-	rc = t->opts->force ? 0 : check_backups(t, img);
-	xw_image_close(img);
-	return rc;
+	return rc || t->opts->force ? rc : check_backups(t, img);
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * One run: the steps that a change needs, each on the edit's device as the one before it left it,
- * then one commit.
+ * One run: the steps that a change needs, each on the state of the edit's device that the previous
+ * step left; then one commit.
  *
- *   before   features that own blocks come and go; directories get indexes, lose them, or get room
- *            for checksums. Under the old checksums.
- *   inodes   larger ones: new tables (inode_size.c)
- *   sweep    every checksum, and what else depends on how checksums are made (sweep.c)
- *   behind   what is built under the new ones: itrees; quota files, which count everything else
- *   super    the fields that stand for themselves, the copies
+ *   before   with the old checksums: set or clear features that own blocks; add or remove directory
+ *            indexes; make room for checksums in directories
+ *   inodes   larger inode tables (inode_size.c)
+ *   sweep    convert every checksum, and data that depends on the kind of checksums (sweep.c)
+ *   after    with the new checksums: build itrees; create quota files, which count everything else
+ *   super    set the other superblock fields, write the backups
  *
- * Each step opens the image anew, so that it sees a filesystem that is whole. Blocks that one frees
- * may be taken by the next: the edit's device holds what is written to them, since they were in use
- * in the state on disk.
+ * Each step opens the image again, which is a consistent filesystem at that time. A step may
+ * allocate blocks that a previous step has freed: they are in use in the state on disk, so the
+ * edit's device holds writes to them in memory until the commit.
  */
 #include "config.h"
 
@@ -27,33 +27,9 @@
 
 /* ---- steps on an update ---- */
 
-static int before(struct xw_tune_run *t, struct xw_update *u)
+static int drop_itrees(struct xw_tune_run *t, struct xw_update *u)
 {
-	int rc = 0;
-
-	if (t->work & XW_TUNE_DO_ITREE_DROP)
-		rc = xw_update_itree_drop(u, &t->res->itrees_dropped);
-	if (!rc && t->work & XW_TUNE_DO_QUOTA_OFF)
-		rc = xw_tune_quota_off(t, u);
-	if (!rc && t->work & XW_TUNE_DO_ORPHAN_OFF)
-		rc = xw_tune_orphan_off(u);
-	if (!rc && t->work & XW_TUNE_DO_JOURNAL_OFF)
-		rc = xw_tune_journal_off(t, u);
-	if (!rc && t->work & XW_TUNE_DO_MMP_OFF)
-		rc = xw_tune_mmp_off(u);
-	if (!rc && t->work & XW_TUNE_DO_RESIZE_OFF)
-		rc = xw_tune_resize_off(u);
-	if (!rc && t->work & XW_TUNE_DO_SPARSE)
-		rc = xw_tune_sparse(u);
-	if (!rc && t->work & XW_TUNE_DO_JOURNAL_ON)
-		rc = xw_tune_journal_on(t, u);
-	if (!rc && t->work & XW_TUNE_DO_ORPHAN_ON)
-		rc = xw_tune_orphan_on(t, u);
-	if (!rc && t->work & XW_TUNE_DO_MMP_ON)
-		rc = xw_tune_mmp_on(t, u);
-	if (!rc && t->work & (XW_TUNE_DO_INDEX | XW_TUNE_DO_UNINDEX | XW_TUNE_DO_TAILS))
-		rc = xw_tune_dirs(t, u);
-	return rc;
+	return xw_update_itree_drop(u, &t->res->itrees_dropped);
 }
 
 static int build_itrees(struct xw_tune_run *t, struct xw_update *u)
@@ -61,9 +37,38 @@ static int build_itrees(struct xw_tune_run *t, struct xw_update *u)
 	return xw_update_itree_build(u, &t->res->itrees_built);
 }
 
+typedef int update_step(struct xw_tune_run *t, struct xw_update *u);
+
+static int before_sweep(struct xw_tune_run *t, struct xw_update *u)
+{
+	static const struct {
+		unsigned work;
+		update_step *step;
+	} rows[] = {
+		{XW_TUNE_DO_ITREE_DROP, drop_itrees},
+		{XW_TUNE_DO_QUOTA_OFF, xw_tune_quota_off},
+		{XW_TUNE_DO_ORPHAN_OFF, xw_tune_orphan_off},
+		{XW_TUNE_DO_JOURNAL_OFF, xw_tune_journal_off},
+		{XW_TUNE_DO_MMP_OFF, xw_tune_mmp_off},
+		{XW_TUNE_DO_RESIZE_OFF, xw_tune_resize_off},
+		{XW_TUNE_DO_SPARSE, xw_tune_sparse},
+		{XW_TUNE_DO_JOURNAL_ON, xw_tune_journal_on},
+		{XW_TUNE_DO_ORPHAN_ON, xw_tune_orphan_on},
+		{XW_TUNE_DO_MMP_ON, xw_tune_mmp_on},
+		{XW_TUNE_DO_INDEX | XW_TUNE_DO_UNINDEX | XW_TUNE_DO_TAILS, xw_tune_dirs},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		int rc = t->work & rows[i].work ? rows[i].step(t, u) : 0;
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 /* Open an update on the edit, let `step` make changes, and write them to the edit's device. */
-static int with_update(struct xw_tune_run *t,
-		       int (*step)(struct xw_tune_run *t, struct xw_update *u))
+static int with_update(struct xw_tune_run *t, update_step *step)
 {
 	const struct xw_update_opts o = {
 		.now = t->opts->now,
@@ -87,30 +92,32 @@ static int with_update(struct xw_tune_run *t,
 
 static int all_steps(struct xw_tune_run *t)
 {
+	static const struct {
+		unsigned work;
+		int (*step)(struct xw_tune_run *t);
+		update_step *on_update;
+	} rows[] = {
+		{XW_TUNE_DO_CENSUS, xw_tune_census, NULL},
+		{XW_TUNE_BEFORE, NULL, before_sweep},
+		{XW_TUNE_DO_INODES, NULL, xw_tune_place_tables},
+		{XW_TUNE_DO_INODES, xw_tune_move_tables, NULL},
+		{XW_TUNE_DO_SWEEP, xw_tune_sweep, NULL},
+		{XW_TUNE_DO_ITREE_BUILD, NULL, build_itrees},
+		{XW_TUNE_DO_QUOTA_ON, NULL, xw_tune_quota_on},
+	};
 	int rc = 0;
 
-	if (t->work & XW_TUNE_DO_CENSUS)
-		rc = xw_tune_census(t);
-	if (!rc && t->work & XW_TUNE_BEFORE)
-		rc = with_update(t, before);
-	if (!rc && t->work & XW_TUNE_DO_INODES)
-		rc = with_update(t, xw_tune_place_tables);
-	if (!rc && t->work & XW_TUNE_DO_INODES)
-		rc = xw_tune_move_tables(t);
-	if (!rc && t->work & XW_TUNE_DO_SWEEP)
-		rc = xw_tune_sweep(t);
-	if (!rc && t->work & XW_TUNE_DO_ITREE_BUILD)
-		rc = with_update(t, build_itrees);
-	if (!rc && t->work & XW_TUNE_DO_QUOTA_ON)
-		rc = with_update(t, xw_tune_quota_on);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows) && !rc; i++)
+		if (t->work & rows[i].work)
+			rc = rows[i].step ? rows[i].step(t) : with_update(t, rows[i].on_update);
 	return rc;
 }
 
 /* ---- the run ---- */
 
 /*
- * Changes beyond the superblock need a consistent image. The feature read-only is no obstacle for
- * this tool: it is cleared meanwhile.
+ * Changes beyond the superblock require a consistent image. The feature read-only, which updates
+ * refuse, is cleared during the run.
  */
 static int prepare(struct xw_tune_run *t)
 {
@@ -136,12 +143,10 @@ static int finish(struct xw_tune_run *t)
 
 	sb.feature_compat = t->to.feature_compat;
 	sb.feature_incompat = t->to.feature_incompat;
-	/* Whether orphans are left is a state, which the steps have changed. */
+	/* orphan_present is a state that the steps have changed */
 	sb.feature_ro_compat = (t->to.feature_ro_compat & ~XW_RO_ORPHAN_PRESENT) |
 			       (t->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT);
-	/*
-	 * Revision 0 has no features; other fields of revision 1 were filled in when it was read.
-	 */
+	/* revision 0 has no features; the decoder has set other fields of revision 1 */
 	if (!sb.rev_level && (sb.feature_compat || sb.feature_incompat || sb.feature_ro_compat))
 		sb.rev_level = 1;
 	rc = xw_tune_fields(t, &sb);

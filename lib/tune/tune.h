@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters and features of an existing image, changed in one commit: what tune2fs(8) does, with
- * nothing left for a check to repair.
+ * Changes parameters and features of an existing image in one commit, as tune2fs(8) does, but without
+ * leaving work to e2fsck.
  *
  *	xw_tune_want_features(&want, "^has_journal,itree", &diag)
  *	want.set |= XW_TUNE_LABEL; ...
@@ -59,13 +59,13 @@ struct xw_tune_want {
 	uint8_t hash_version;
 	uint16_t mmp_interval; /* 0: the default */
 	bool test_fs; /* with XW_TUNE_TEST_FS: the new value */
-	uint16_t encoding, encoding_flags; /* of casefold; 0: the default */
-	struct xw_features on, off; /* disjoint */
+	uint16_t encoding, encoding_flags; /* for casefold; 0: the default */
+	struct xw_features on, off; /* to be set, to be cleared; disjoint */
 	unsigned quota_on, quota_off; /* 1 << enum xw_quota_type; disjoint */
-	uint32_t inode_size; /* bytes, a power of two; more than now */
-	uint64_t journal_bytes; /* of a new journal; 0: depending on the filesystem's size */
-	uint64_t fast_commit_kib; /* what a new one has for fast commits; 0: by its size */
-	uint64_t orphan_blocks; /* of a new orphan file; 0: depending on the filesystem's size */
+	uint32_t inode_size; /* bytes, a power of two; larger than the current size */
+	uint64_t journal_bytes; /* size of a new journal; 0: by the filesystem size */
+	uint64_t fast_commit_kib; /* fast commit area of a new journal; 0: by the filesystem size */
+	uint64_t orphan_blocks; /* size of a new orphan file; 0: by the filesystem size */
 };
 
 struct xw_tune_opts {
@@ -83,47 +83,47 @@ struct xw_tune_outcome {
 	uint64_t itrees_built, itrees_dropped;
 	uint64_t directories_rebuilt, indexes_dropped;
 	struct xw_commit_info commit;
-	struct xw_space_stats space; /* of all allocations */
+	struct xw_space_stats space; /* statistics of all allocations */
 	bool replayed; /* the journal was replayed first */
 };
 
 /*
- * A list as for -O: "a,^b,+c"; later words override earlier ones. XW_ERR_USAGE: unknown feature;
- * XW_ERR_UNSUPPORTED: one that cannot be set or cleared.
+ * Parse a list of features as for -O: "a,^b,+c"; later words override earlier ones. XW_ERR_USAGE:
+ * unknown feature; XW_ERR_UNSUPPORTED: a feature that cannot be set or cleared.
  */
 int xw_tune_want_features(struct xw_tune_want *w, const char *list, struct xw_diag *diag);
 
 /*
  * Change the image at path. XW_ERR_USAGE, XW_ERR_UNSUPPORTED: not possible with the existing
- * features; XW_ERR_STATE: the change needs an image that was checked, and this one is marked
- * otherwise; XW_ERR_NOSPC, XW_ERR_CORRUPT, XW_ERR_CHECKSUM and errors of opening. After any of them
- * the image is unchanged. *res is valid after success.
+ * features; XW_ERR_STATE: the change requires a checked filesystem, but the image is marked as
+ * unclean or having errors; XW_ERR_NOSPC, XW_ERR_CORRUPT, XW_ERR_CHECKSUM, and errors of opening.
+ * After an error the image is unchanged. *res is valid after success.
  */
 int xw_tune_image(const char *path, const struct xw_tune_opts *opts,
 		  const struct xw_tune_want *want, struct xw_diag *diag,
 		  struct xw_tune_outcome *res);
-/* The same for an edit, which is ended in any case. */
+/* As xw_tune_image(), for an open edit, which is ended in any case. */
 int xw_tune_edit(struct xw_edit *e, const struct xw_tune_opts *opts,
 		 const struct xw_tune_want *want, struct xw_diag *diag,
 		 struct xw_tune_outcome *res);
 
 enum xw_tune_pending {
 	XW_TUNE_NOT_PENDING,
-	XW_TUNE_COMPLETED, /* the redo record or file is there after all */
+	XW_TUNE_COMPLETED, /* the redo record or file exists, and was applied */
 	XW_TUNE_GIVEN_UP,
-	XW_TUNE_CLEARED, /* none is pending; what one had left is removed */
+	XW_TUNE_CLEARED, /* no change was pending; a stale record was removed */
 };
 
 /*
- * A change of the image at path was interrupted, and its redo record or file is lost: mark it as
- * having errors instead of as being changed. *was: the state it was found in.
+ * Abandon an interrupted change of the image at path whose redo record or file is lost: mark the
+ * image as having errors instead of having a change pending. *was: what was found and done.
  */
 int xw_tune_clear_pending(const char *path, const struct xw_tune_opts *opts, struct xw_diag *diag,
 			  enum xw_tune_pending *was);
 
 /*
- * Update the copies of the superblock, and with `descs` of the group descriptors, on img's device;
- * descriptors are written only where they differ.
+ * Update the copies of the superblock on img's device, and with `descs` those of the group
+ * descriptors where they differ.
  */
 int xw_tune_copies(struct xw_image *img, bool descs);
 
