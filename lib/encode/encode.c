@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Parameters of encoding, from the superblock of a filesystem. */
+/* Encoding parameters from the superblock, and values that do not belong to one kind of inode. */
 #include "config.h"
 
 #include "base/hash.h"

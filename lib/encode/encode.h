@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the model (tree/model.h) to on-disk bytes: maps, inode records, inline contents, attributes,
- * itrees. These functions are stateless and do no I/O: struct xw_encoder contains the parameters of
- * the filesystem, and is read-only.
+ * Encodes the model (tree/model.h) to on-disk bytes: maps, inode records, inline contents,
+ * attributes, itrees. These functions are stateless and do no I/O: struct xw_encoder contains the
+ * parameters of the filesystem, and is read-only.
  */
 #ifndef XW_ENCODE_ENCODE_H
 #define XW_ENCODE_ENCODE_H
@@ -29,7 +29,7 @@ struct xw_encoder {
 	uint32_t csum_seed;
 	struct xw_dir_format dirfmt;
 	int64_t now; /* ctime and crtime of new inodes, seconds */
-	struct xw_encode_ea *ea; /* [n_ea], by the interner's id - 1 */
+	struct xw_encode_ea *ea; /* n_ea values; the index is the interner's id - 1 */
 	uint32_t n_ea;
 	const struct xw_xintern *intern;
 	struct xw_binode *first; /* the model: all inodes in stream order, the root first */
@@ -41,13 +41,11 @@ struct xw_encoder {
 
 /* encode.c */
 
-/*
- * Set checksum seed and directory format from the superblock, whose sizes and features must be set.
- */
+/* Set sb, checksum seed and directory format; block_size and features must be set already. */
 void xw_encoder_set_super(struct xw_encoder *enc, const struct xw_super *sb);
-/* Set the superblock's reference to journal inode 8, and its backup of the inode's map. */
+/* Set s_journal_inum to inode 8, and s_jnl_blocks to a backup of its i_block and size. */
 void xw_encode_journal_ref(struct xw_super *sb, const struct xw_inode *in);
-/* Initialize the node of an inode without a name: regular file, 0600, root. */
+/* Initialize the node of a file without a name: regular file, mode 0600, owned by root. */
 void xw_hidden_node(const struct xw_encoder *enc, struct xw_binode *n, uint64_t size,
 		    unsigned flags);
 
@@ -64,7 +62,7 @@ const char *xw_encode_path(const struct xw_encoder *enc, const struct xw_binode 
 
 /* Number of map blocks that n needs outside of its inode. */
 uint64_t xw_map_blocks(const struct xw_encoder *enc, const struct xw_binode *n);
-/* Block `index` of a map; each one has its own cluster. */
+/* Location of map block `index`; each map block has a cluster of its own. */
 xw_blk xw_map_block(const struct xw_bmap *map, uint64_t index, uint32_t cluster_bits);
 void xw_map_encode_inode(const struct xw_encoder *enc, const struct xw_binode *n,
 			 struct xw_inode *in);
@@ -73,20 +71,20 @@ void xw_map_encode_blocks(const struct xw_encoder *enc, const struct xw_binode *
 
 /* itree.c */
 
-/* Collect n names in the order of arrival, before shaping; NULL: out of memory. */
+/* Copy n entries in the order of arrival, before the directory is shaped; NULL: out of memory. */
 struct xw_encode_itree *xw_encode_itree_gather(const struct xw_dir_entry *e, uint32_t n);
-/* After shaping: sort the names and plan the nodes. XW_ERR_LIMIT: the tree would be too deep. */
+/* Sort the names and plan the nodes, after shaping. XW_ERR_LIMIT: the tree would be too deep. */
 int xw_encode_itree_plan(const struct xw_encoder *enc, struct xw_encode_itree *t);
 void xw_encode_itree_free(struct xw_encode_itree *t);
-/* Set the location of its nodes; takes ownership of runs. */
+/* Set the locations of the nodes; takes ownership of runs. */
 void xw_encode_itree_set_runs(struct xw_encode_itree *t, struct xw_run *runs, size_t n);
-/* Number of nodes and block of the root; 0: no itree. */
+/* Number of nodes, and block number of the root; 0: no itree. */
 uint64_t xw_encode_itree_blocks(const struct xw_binode *dir);
 xw_blk xw_encode_itree_root(const struct xw_binode *dir);
 int xw_encode_itree_emit(const struct xw_encoder *enc, const struct xw_binode *dir,
 			 int (*put)(void *arg, xw_blk blk, const void *block), void *arg);
 
-/* The record of the name in an entry of the model. */
+/* The xw_blink whose name an entry of the model points to. */
 static inline struct xw_blink *xw_blink_of(const struct xw_dir_entry *e)
 {
 	return (struct xw_blink *)(uintptr_t)(e->name - offsetof(struct xw_blink, name));
@@ -95,24 +93,24 @@ static inline struct xw_blink *xw_blink_of(const struct xw_dir_entry *e)
 /* inline.c */
 
 /*
- * Bytes of contents that fit n's inode beside its xattrs; -1: not even an empty file can be inline
- * (feature, inode size, too many xattrs).
+ * Maximum size of inline contents beside n's xattrs; -1: not even an empty file can be inline
+ * (without the feature, or the inode or the room beside the xattrs is too small).
  */
 int64_t xw_inline_room(const struct xw_encoder *enc, const struct xw_binode *n);
 /*
- * Do the directory's names fit the inode? Then the directory becomes XW_BN_INLINE and gets its
- * size; otherwise nothing changes.
+ * Do the directory's entries fit the inode? If so, set XW_BN_INLINE and the size of the directory;
+ * otherwise nothing changes.
  */
 bool xw_inline_shape(const struct xw_encoder *enc, struct xw_binode *dir);
-/* Encode contents or names into a record whose other fields and xattrs are encoded already. */
+/* Encode contents or entries into a record with encoded fields and xattrs. */
 void xw_inline_encode(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *record,
 		      uint32_t extra_isize);
 
 /* inode.c */
 
-/* i_generation: derived from the hash seed and the number, so that it is the same in every run. */
+/* i_generation: for new inodes derived from hash seed and inode number, hence reproducible. */
 uint32_t xw_encode_generation(const struct xw_encoder *enc, const struct xw_binode *n);
-/* Checksum seed for n's blocks. */
+/* Checksum seed of n's metadata blocks. */
 uint32_t xw_encode_seed(const struct xw_encoder *enc, const struct xw_binode *n);
 void xw_attrs_encode_ibody(const struct xw_encoder *enc, const struct xw_binode *n, uint8_t *area,
 			   size_t size);
@@ -120,7 +118,7 @@ void xw_attrs_encode_ibody(const struct xw_encoder *enc, const struct xw_binode 
 void xw_attrs_encode_block(const struct xw_encoder *enc, struct xw_share *share,
 			   const struct xw_share_block *s, void *buf);
 int xw_itable_encode(const struct xw_encoder *enc, const struct xw_binode *n, struct xw_inode *in);
-/* Blocks in i_blocks, in whole clusters: of contents, map and itree; of xattr block and values. */
+/* Blocks in i_blocks, in whole clusters: contents, map and itree; xattr block and EA values. */
 uint64_t xw_itable_held(const struct xw_encoder *enc, const struct xw_binode *n);
 uint64_t xw_itable_held_xattrs(const struct xw_encoder *enc, const struct xw_binode *n);
 /* Encode the whole record, including xattrs and inline data, into zeroed memory; no checksum. */

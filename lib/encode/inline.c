@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
  * Inline data: small contents are stored in the inode and need no block. The first 60 bytes are in
- * i_block; the rest is the value of the attribute system.data, in the space after the other
- * attributes. That attribute exists even if its value is empty, since the kernel recognizes inline
- * data by it.
+ * i_block; the rest is the value of the attribute system.data, which is placed after the other
+ * attributes. It exists even if its value is empty, since the kernel recognizes inline data by it.
  *
- * Other attributes have precedence: they are placed first, and an inode in which they leave no room
- * for the entry of system.data (20 bytes) stores its contents in blocks.
+ * If the other attributes leave no room for the entry of system.data (20 bytes), the contents are
+ * stored in blocks. So are contents that begin like the root of an extent tree: e2fsck(8) would
+ * assume an extent-mapped file without its flag, and clear it.
  *
- * Contents that begin like the root of an extent tree are stored in blocks, too: e2fsck(8) would
- * take them for an extent-mapped file that lost its flag, and clear it.
- *
- * A directory stores the number of its parent in the first 4 bytes, then two areas of entries, each
- * tiled to its end by rec_len: the other 56 bytes of i_block, and the value. "." and ".." are not
- * stored.
+ * A directory stores the inode number of its parent in the first 4 bytes. Two areas of entries
+ * follow, which rec_len fills to their ends: the other 56 bytes of i_block, and the value. "." and
+ * ".." are not stored.
  *
  * Source: kernel documentation "ext4 Data Structures", Inline Data; inodes written by Linux 6.18.
  */
@@ -30,12 +27,11 @@
 #define IN_BLOCK 60u
 #define DOTS 4u
 #define DIR_IN_BLOCK (IN_BLOCK - DOTS)
-/* Records are at most a block; areas for inline contents are smaller than this. */
-#define AREA_MAX 4096u
+#define AREA_MAX 4096u /* inodes with a larger area for attributes get no inline data */
 #define NAME "data"
 #define NAME_LEN 4u
 
-/* Space for a new entry in an area: after the last entry, its value before the first value. */
+/* Free space in an attribute area: from the end of the entries to the start of the values. */
 struct gap {
 	size_t entries_end, values;
 };
@@ -97,7 +93,7 @@ static void put_value(uint8_t *area, size_t size, const void *value, uint32_t le
 
 /* ---- directories ---- */
 
-/* First-fit into the two areas. next: position of the next entry in each area. */
+/* Find the first of two areas with room for an entry. next: end of the entries in each area. */
 static bool fit(uint32_t next[2], const uint32_t size[2], uint32_t len, unsigned *part)
 {
 	for (*part = 0; *part < 2; ++*part) {
@@ -107,7 +103,7 @@ static bool fit(uint32_t next[2], const uint32_t size[2], uint32_t len, unsigned
 	return false;
 }
 
-/* Would the numbers of the parent and of the first entry look like an extent header? */
+/* Do the inode numbers of the parent and of the first entry look like an extent header? */
 static bool looks_like_extents(const struct xw_binode *dir, xw_ino first)
 {
 	uint8_t start[8];
@@ -190,7 +186,7 @@ void xw_inline_encode(const struct xw_encoder *enc, const struct xw_binode *n, u
 	uint8_t *block = record + XW_INODE_IBLOCK, *area = record + XW_INODE_BODY + extra_isize;
 	const size_t size = enc->inode_size - XW_INODE_BODY - extra_isize;
 	const uint32_t rest = n->size > IN_BLOCK ? (uint32_t)n->size - IN_BLOCK : 0;
-	/* Zeroed: the padding between names becomes part of the image. */
+	/* zeroed, since padding between entries is written to the image, too */
 	uint8_t value[AREA_MAX] = {0};
 
 	if (xw_binode_is(n, XW_S_IFDIR)) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Encodes complete inode records from the model, and the xattr blocks that they refer to. Encoded
- * attributes refer to values in EA inodes by the interner's ids, which are replaced by inode
- * numbers here.
+ * Encodes complete inode records and xattr blocks from the model. The model's encoded attributes
+ * refer to values in EA inodes by the interner's ids, which are replaced by inode numbers here.
  */
 #include "config.h"
 
@@ -28,8 +27,8 @@ static xw_ino put_number(void *arg, xw_ino id)
 /* Set the fields of an EA inode: value hash, reference count. */
 static void encode_ea(const struct xw_encoder *enc, const struct xw_binode *ea, struct xw_inode *in)
 {
-	const struct xw_encode_ea *v =
-		(const struct xw_encode_ea *)ea; /* node is its first member */
+	/* ea is the first member of a struct xw_encode_ea */
+	const struct xw_encode_ea *v = (const struct xw_encode_ea *)ea;
 
 	xw_ea_inode_set(in, xw_xintern_ea(enc->intern, (uint32_t)(v - enc->ea) + 1)->hash, v->refs);
 }
@@ -81,7 +80,7 @@ static int encode_links(const struct xw_encoder *enc, const struct xw_binode *n,
 	return 0;
 }
 
-/* Blocks in clusters of n's extents; a cluster shared by several extents counts once. */
+/* Number of clusters in n's extents; a cluster shared by several extents counts once. */
 static uint64_t held_by_extents(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
@@ -115,41 +114,26 @@ uint64_t xw_itable_held_xattrs(const struct xw_encoder *enc, const struct xw_bin
 static void encode_payload(const struct xw_encoder *enc, const struct xw_binode *n,
 			   struct xw_inode *in)
 {
-	if (n->flags & XW_BN_INLINE) {
+	const uint32_t type = n->mode & XW_S_IFMT; /* 0: the bad blocks inode */
+
+	if (n->flags & XW_BN_INLINE)
 		in->flags |= XW_FL_INLINE_DATA; /* xw_inline_encode() encodes the contents */
-		return;
-	}
-	switch (n->mode & XW_S_IFMT) {
-	case XW_S_IFLNK:
-		if (n->size < 60) {
-			memcpy(in->block, n->bytes, n->size);
-			break;
-		}
+	else if (type == XW_S_IFLNK && n->size < 60)
+		memcpy(in->block, n->bytes, n->size);
+	else if (type == XW_S_IFLNK || type == XW_S_IFREG || type == XW_S_IFDIR || !type)
 		xw_map_encode_inode(enc, n, in);
-		break;
-	case 0: /* the bad blocks inode */
-	case XW_S_IFREG:
-	case XW_S_IFDIR:
-		xw_map_encode_inode(enc, n, in);
-		break;
-	case XW_S_IFCHR:
-	case XW_S_IFBLK:
+	else if (type == XW_S_IFCHR || type == XW_S_IFBLK)
 		xw_inode_put_rdev(in, n->dev.major, n->dev.minor);
-		break;
-	default:
-		break;
-	}
 }
 
 static uint32_t chattr_flags(const struct xw_binode *n)
 {
-	uint32_t flags = 0;
+	uint32_t flags = (n->flags & XW_BN_IMMUTABLE ? XW_FL_IMMUTABLE : 0) |
+			 (n->flags & XW_BN_APPEND ? XW_FL_APPEND : 0) |
+			 (n->flags & XW_BN_NODUMP ? XW_FL_NODUMP : 0) |
+			 (n->flags & XW_BN_NOATIME ? XW_FL_NOATIME : 0) |
+			 (n->flags & XW_BN_SYNC ? XW_FL_SYNC : 0);
 
-	flags |= n->flags & XW_BN_IMMUTABLE ? XW_FL_IMMUTABLE : 0;
-	flags |= n->flags & XW_BN_APPEND ? XW_FL_APPEND : 0;
-	flags |= n->flags & XW_BN_NODUMP ? XW_FL_NODUMP : 0;
-	flags |= n->flags & XW_BN_NOATIME ? XW_FL_NOATIME : 0;
-	flags |= n->flags & XW_BN_SYNC ? XW_FL_SYNC : 0;
 	if (n->flags & XW_BN_BY_TYPE)
 		flags |= xw_binode_is(n, XW_S_IFDIR) ? XW_FL_DIRSYNC : XW_FL_JOURNAL_DATA;
 	return flags;

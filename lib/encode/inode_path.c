@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Paths of inodes, only for messages: the model has no references from an inode to its names. */
+/*
+ * Paths of inodes for messages. They are found by searching, since the model has no references from
+ * an inode to its names.
+ */
 #include "config.h"
 
 #include <string.h>
@@ -15,7 +18,7 @@ static const struct xw_blink *name_in(const struct xw_binode *dir, const struct 
 	return l;
 }
 
-/* A name of n: in its parent for a directory, found by searching everything for other types. */
+/* Find a name of n: of a directory in its parent, of another inode in all directories. */
 static const struct xw_blink *find_name(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	if (xw_binode_is(n, XW_S_IFDIR))
@@ -48,7 +51,7 @@ const char *xw_encode_path(const struct xw_encoder *enc, const struct xw_binode 
 	while ((l = find_name(enc, n))) {
 		if ((size_t)(p - buf) < l->len + 5u) {
 			p -= 4;
-			memcpy(p, "/...", 4); /* the end of a long path is most informative */
+			memcpy(p, "/...", 4); /* the end of a long path is the most useful part */
 			return p + 1;
 		}
 		p -= l->len;

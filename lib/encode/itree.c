@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * itrees of the model's directories: planned when the directory is shaped, placed after its leaves,
- * and written from the names in inode order.
+ * itrees of the model's directories. An itree is planned when the directory is shaped, placed after
+ * the directory's leaves, and written from the names in inode order.
  *
- * Inode order is nearly the order of arrival, since inodes are numbered in stream order. The names
- * are recorded in the order of arrival before shaping sorts them by hash: consecutive names then
- * also lie next to each other in memory. The inode numbers and hashes that planning and writing
- * need are copied (16 bytes a name), so that neither accesses the nodes again.
+ * Inodes are numbered in stream order, so names in the order of arrival are nearly in inode order.
+ * They are copied before shaping sorts them by hash. The copies (16 bytes per name) contain what
+ * planning and writing need, so that these do not access the inodes in memory.
  */
 #include "config.h"
 
@@ -29,10 +28,10 @@ struct xw_encode_itree {
 	struct xw_run *runs;
 	size_t n_runs;
 	uint32_t n;
-	struct name names[]; /* by inode, hash, name */
+	struct name names[]; /* sorted by inode, hash, name once planned */
 };
 
-/* The key and name of an entry; hashes are known once the directory is shaped. */
+/* The entry of a name; its hash is known only after the directory was shaped. */
 static struct xw_itree_entry entry_of(const struct name *e)
 {
 	return (struct xw_itree_entry){
@@ -73,7 +72,7 @@ void xw_encode_itree_free(struct xw_encode_itree *t)
 	free(t);
 }
 
-/* Sorting is skipped if the order of arrival is the inode order, as without hard links. */
+/* Sort the names, unless they are sorted already, as they are without hard links. */
 static void sort_names(struct xw_encode_itree *t)
 {
 	xw_ino last = 0;

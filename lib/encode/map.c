@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Block maps of files, bulk-built: an extent tree whose nodes are full, or, without the extent
- * feature, indirect blocks. Up to four extents are stored in the inode ("direct extents"), which
- * needs no map blocks.
+ * Builds the block map of a file in bulk: an extent tree with full nodes or, without the feature
+ * extent, indirect blocks. Up to four extents are stored in the inode and need no map blocks.
  *
- * Extent tree blocks are laid out level by level, top first, so that the tree is read forward.
+ * Extent tree blocks are laid out level by level from the top, so that the tree is read forward.
  */
 #include "config.h"
 
@@ -15,7 +14,7 @@
 
 #include "disk/indirect.h"
 
-/* The list of bad blocks always uses pointers. */
+/* The bad blocks inode always has an indirect map. */
 static bool uses_extents(const struct xw_encoder *enc, const struct xw_binode *n)
 {
 	return xw_has_incompat(&enc->features, XW_INCOMPAT_EXTENTS) && n->ino != XW_INO_BAD;
@@ -25,7 +24,7 @@ static bool uses_extents(const struct xw_encoder *enc, const struct xw_binode *n
 
 struct levels {
 	unsigned depth; /* number of block levels below the inode */
-	uint32_t count[XW_EXT_MAX_DEPTH + 1]; /* [0] = leaves */
+	uint32_t count[XW_EXT_MAX_DEPTH + 1]; /* nodes per level; level 0 are the leaves */
 	uint32_t base[XW_EXT_MAX_DEPTH + 1]; /* index of the level's first block in the map */
 };
 
@@ -54,7 +53,7 @@ xw_blk xw_map_block(const struct xw_bmap *map, uint64_t index, uint32_t cluster_
 	return 0;
 }
 
-/* First logical block under node j of a level. */
+/* First logical block that node j of a level maps. */
 static uint32_t first_lblk(const struct xw_encoder *enc, const struct xw_binode *n, unsigned level,
 			   uint32_t j)
 {
@@ -128,16 +127,16 @@ static void extent_blocks(const struct xw_encoder *enc, const struct xw_binode *
 /* ---- indirect maps ---- */
 
 /*
- * Visit the mapped logical block ranges that share one innermost pointer block, in order. The index
- * of a pointer block in the map is its number in the order of first visits, so parents precede
- * their children.
+ * A walk over the mapped blocks in logical order. Pointer blocks are numbered in the order in which
+ * they are first visited, which is their order in the map: parents precede their children.
  */
 struct ind_walk {
 	uint32_t bs;
 	uint64_t next; /* index of the next new pointer block */
-	unsigned last[4]; /* path of the last range */
+	unsigned last[4]; /* path of the previous blocks */
 	unsigned depth;
-	uint64_t at[4]; /* map index of the path's pointer block at each level; at[1] is the top */
+	uint64_t
+		at[4]; /* map index of the pointer block at each level of the path, from at[1] on */
 	uint8_t *buf; /* NULL: only counting */
 	uint32_t *slots; /* words of i_block, or NULL */
 	const struct xw_bmap *map;
@@ -153,7 +152,7 @@ static void ind_point(struct ind_walk *w, unsigned level, const unsigned *path, 
 	}
 }
 
-/* Add the pointer blocks of this path. */
+/* Number the pointer blocks of this path that are new, and set the pointers to them. */
 static void ind_enter(struct ind_walk *w, const unsigned *path, unsigned depth)
 {
 	bool fresh = depth != w->depth;
@@ -179,11 +178,7 @@ static void ind_range(struct ind_walk *w, const struct xw_extent *e)
 		uint64_t step = 1;
 
 		if (xw_indirect_path(w->bs, lblk, path, &depth))
-			/*
-			 * checked by the callers of xw_map_blocks(): larger sizes are refused
-			 * earlier
-			 */
-			return;
+			return; /* the size limit was checked before */
 		if (depth) {
 			ind_enter(w, path, depth);
 			step = XW_MIN(end - lblk, w->bs / 4 - path[depth]);

@@ -83,12 +83,11 @@ int xw_attrs_count_ea(struct xw_placer *p)
 
 int xw_attrs_place(struct xw_placer *p)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < xw_share_count(p->share) && !rc; i++) {
+	for (size_t i = 0; i < xw_share_count(p->share); i++) {
 		struct xw_share_block *s = xw_share_at(p->share, i);
 		auto_free struct xw_run *runs = NULL;
 		size_t n;
+		int rc;
 
 		if (!s->refcount || s->blk) /* unreferenced, or a block of the existing image */
 			continue;
@@ -99,20 +98,23 @@ int xw_attrs_place(struct xw_placer *p)
 			p->counts.xattr_refs += s->refcount;
 			rc = xw_place_item(p, XW_ITEM_XATTR, s->blk, i);
 		}
+		if (rc)
+			return rc;
 	}
-	for (uint32_t i = 0; i < p->enc.n_ea && !rc; i++) {
+	for (uint32_t i = 0; i < p->enc.n_ea; i++) {
 		struct xw_binode *n = &p->enc.ea[i].node;
+		int rc = n->ino ? xw_place_alloc_node(p, n, xw_div_up(n->size, p->enc.block_size))
+				: 0;
 
-		if (!n->ino)
-			continue;
-		rc = xw_place_alloc_node(p, n, xw_div_up(n->size, p->enc.block_size));
-		if (!rc && n->n_ext) {
+		if (!rc && n->ino && n->n_ext) {
 			p->counts.ea_inodes++;
 			rc = xw_place_item(p, XW_ITEM_EA_VALUE, xw_binode_extents(n)[0].pblk,
 					   (uintptr_t)n);
 		}
+		if (rc)
+			return rc;
 	}
-	return rc;
+	return 0;
 }
 
 int xw_attrs_write_block(struct xw_placer *p, size_t index)

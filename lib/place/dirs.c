@@ -166,12 +166,11 @@ static int place_itree(struct xw_placer *p, const struct xw_binode *dir)
 
 int xw_dirs_place(struct xw_placer *p)
 {
-	int rc = 0;
-
 	if (xw_pool_for(p->pool, (size_t)p->last_ino + 1, 1024, shape_at, p))
 		return report_shape(p);
-	for (xw_ino i = 1; i <= p->last_ino && !rc; i++) {
+	for (xw_ino i = 1; i <= p->last_ino; i++) {
 		struct xw_binode *dir = dir_at(p, i);
+		int rc;
 
 		if (!dir)
 			continue;
@@ -181,7 +180,9 @@ int xw_dirs_place(struct xw_placer *p)
 			continue;
 		}
 		rc = xw_place_alloc_node(p, dir, dir->dir->shape.blocks);
-		if (rc || !dir->n_ext)
+		if (rc)
+			return rc;
+		if (!dir->n_ext)
 			continue;
 		p->counts.growth += growth(p, dir);
 		p->counts.directory_blocks += dir->dir->shape.blocks;
@@ -189,8 +190,10 @@ int xw_dirs_place(struct xw_placer *p)
 		rc = xw_place_item(p, XW_ITEM_DIR, xw_binode_extents(dir)[0].pblk, (uintptr_t)dir);
 		if (!rc && dir->dir->itree)
 			rc = place_itree(p, dir);
+		if (rc)
+			return rc;
 	}
-	return rc;
+	return 0;
 }
 
 void xw_dirs_free(struct xw_placer *p)

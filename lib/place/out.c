@@ -14,42 +14,34 @@ static int fill_gap(struct xw_out *o, uint64_t off)
 	return 0;
 }
 
-static void advance(struct xw_out *o, uint64_t end)
+/* Record a successful write that ended at `end`. */
+static int written(struct xw_out *o, uint64_t end, int rc)
 {
+	if (rc)
+		return rc;
 	o->end = end;
 	if (end > o->high)
 		o->high = end;
+	return 0;
 }
 
 int xw_out_write(struct xw_out *o, uint64_t off, const void *buf, size_t len)
 {
 	int rc = fill_gap(o, off);
 
-	if (!rc)
-		rc = xw_batch_write(o->batch, off, buf, len);
-	if (!rc)
-		advance(o, off + len);
-	return rc;
+	return rc ? rc : written(o, off + len, xw_batch_write(o->batch, off, buf, len));
 }
 
 int xw_out_zeros(struct xw_out *o, uint64_t off, uint64_t len)
 {
 	int rc = fill_gap(o, off);
 
-	if (!rc)
-		rc = xw_batch_zeros(o->batch, off, len);
-	if (!rc)
-		advance(o, off + len);
-	return rc;
+	return rc ? rc : written(o, off + len, xw_batch_zeros(o->batch, off, len));
 }
 
 int xw_out_reserve(struct xw_out *o, uint64_t off, size_t len, void **buf)
 {
 	int rc = fill_gap(o, off);
 
-	if (!rc)
-		rc = xw_batch_reserve(o->batch, off, len, buf);
-	if (!rc)
-		advance(o, off + len);
-	return rc;
+	return rc ? rc : written(o, off + len, xw_batch_reserve(o->batch, off, len, buf));
 }

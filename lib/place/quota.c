@@ -17,29 +17,15 @@
 
 #include "base/table.h"
 
-/*
- * Usage by id: a table, converted to a list at the end. An id with any usage has at least one
- * inode.
- */
+/* ID 0 is valid, but an entry with usage has at least one inode. */
 static bool entry_used(const void *slot)
 {
 	return ((const struct xw_quota_entry *)slot)->inodes != 0;
 }
 
-static bool entry_same(const void *arg, const void *slot, const void *id)
-{
-	(void)arg;
-	return ((const struct xw_quota_entry *)slot)->id == *(const uint32_t *)id;
-}
-
-static uint64_t entry_hash(const void *arg, const void *slot)
-{
-	(void)arg;
-	return xw_table_number(((const struct xw_quota_entry *)slot)->id);
-}
-
-static const struct xw_table_kind by_owner = {sizeof(struct xw_quota_entry), entry_used, entry_same,
-					      entry_hash};
+/* Usage by ID, which is the first member of an entry. */
+static const struct xw_table_kind by_owner = {sizeof(struct xw_quota_entry), entry_used,
+					      xw_u32_same, xw_u32_hash};
 
 static int count(struct xw_table *t, uint32_t id, uint64_t inodes, uint64_t space)
 {
@@ -77,12 +63,13 @@ static int count_node(const struct xw_placer *p, const struct xw_binode *n, stru
 	struct xw_inode in;
 	int rc = xw_itable_encode(&p->enc, n, &in);
 
-	for (int t = 0; t < XW_QUOTA_TYPES && !rc; t++) {
+	if (rc)
+		return rc;
+	for (int t = 0; t < XW_QUOTA_TYPES; t++)
 		if (types & 1u << t &&
 		    count(&tally[t], id[t], inodes, 512 * xw_inode_fs_blocks_512(&in, &p->enc.sb)))
-			rc = xw_fail_nomem(p->enc.diag, "quota usage");
-	}
-	return rc;
+			return xw_fail_nomem(p->enc.diag, "quota usage");
+	return 0;
 }
 
 static int place_file(struct xw_placer *p, struct xw_quota_file *q)

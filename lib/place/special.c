@@ -70,16 +70,16 @@ int xw_orphan_write(struct xw_placer *p, const struct xw_binode *n)
 {
 	const struct xw_extent *e = xw_binode_extents(n);
 	uint32_t bs = p->enc.block_size, seed = xw_encode_seed(&p->enc, n);
-	int rc = 0;
 
 	for (uint32_t i = 0; i < n->n_ext; i++) {
-		for (xw_blk blk = e[i].pblk; blk < e[i].pblk + e[i].len && !rc; blk++) {
+		for (xw_blk blk = e[i].pblk; blk < e[i].pblk + e[i].len; blk++) {
 			void *buf;
+			int rc = xw_out_reserve(p->out, blk * bs, bs, &buf);
 
-			rc = xw_out_reserve(p->out, blk * bs, bs, &buf);
-			if (!rc)
-				xw_orphan_seal(buf, bs, p->enc.dirfmt.csum, seed, blk);
+			if (rc)
+				return rc;
+			xw_orphan_seal(buf, bs, p->enc.dirfmt.csum, seed, blk);
 		}
 	}
-	return rc;
+	return 0;
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "place/place.h"
 
 void xw_placer_free(struct xw_placer *p)
@@ -14,13 +15,6 @@ void xw_placer_free(struct xw_placer *p)
 		xw_binode_free_map(&p->enc.ea[i].node);
 	free(p->enc.ea);
 	xw_vec_free(&p->items);
-}
-
-static int by_block(const void *x, const void *y)
-{
-	const struct xw_item *v = x, *w = y;
-
-	return v->blk < w->blk ? -1 : v->blk > w->blk;
 }
 
 static int write_symlink(struct xw_placer *p, const struct xw_binode *n)
@@ -57,7 +51,7 @@ int xw_place_write_item(struct xw_placer *p, const struct xw_item *it)
 void xw_place_sort(struct xw_placer *p)
 {
 	if (p->items.n)
-		qsort(p->items.v, p->items.n, sizeof(*p->items.v), by_block);
+		qsort(p->items.v, p->items.n, sizeof(*p->items.v), xw_by_u64);
 }
 
 int xw_place_write_items(struct xw_placer *p)
