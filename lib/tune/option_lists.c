@@ -51,7 +51,6 @@ static int set_stride(struct xw_tune_options *o, const char *value)
 	if (xw_parse_u64(value, &n) || !n || n > UINT16_MAX)
 		return bad_key(o, "RAID stride", value);
 	o->want.stride = (uint32_t)n;
-	o->want.set |= XW_TUNE_STRIDE;
 	return 0;
 }
 
@@ -62,7 +61,6 @@ static int set_stripe_width(struct xw_tune_options *o, const char *value)
 	if (xw_parse_u64(value, &n) || !n || n > UINT32_MAX)
 		return bad_key(o, "RAID stripe-width", value);
 	o->want.stripe_width = (uint32_t)n;
-	o->want.set |= XW_TUNE_STRIPE_WIDTH;
 	return 0;
 }
 
@@ -75,7 +73,6 @@ static int set_hash_alg(struct xw_tune_options *o, const char *value)
 			continue;
 		o->want.hash_version = i;
 		o->hash_name = names[i];
-		o->want.set |= XW_TUNE_HASH_ALG;
 		return 0;
 	}
 	return bad_key(o, "hash algorithm", value);
@@ -88,7 +85,6 @@ static int set_mmp_interval(struct xw_tune_options *o, const char *value)
 	if (xw_parse_u64(value, &n) || n > XW_MMP_INTERVAL_MAX)
 		return bad_key(o, "mmp_update_interval", value);
 	o->want.mmp_interval = (uint16_t)n;
-	o->want.set |= XW_TUNE_MMP_INTERVAL;
 	return 0;
 }
 
@@ -98,7 +94,6 @@ static int set_default_opts(struct xw_tune_options *o, const char *value)
 		return xw_fail(o->diag, XW_ERR_USAGE, "Extended mount options too long");
 	memset(o->want.mount_opts, 0, sizeof(o->want.mount_opts));
 	memcpy(o->want.mount_opts, value, strlen(value));
-	o->want.set |= XW_TUNE_MOUNT_OPTS;
 	return 0;
 }
 
@@ -136,13 +131,6 @@ static int set_offset(struct xw_tune_options *o, const char *value)
 	return 0;
 }
 
-static int set_clear_mmp(struct xw_tune_options *o, const char *value)
-{
-	(void)value;
-	o->want.set |= XW_TUNE_CLEAR_MMP;
-	return 0;
-}
-
 static int set_clear_pending(struct xw_tune_options *o, const char *value)
 {
 	(void)value;
@@ -150,17 +138,9 @@ static int set_clear_pending(struct xw_tune_options *o, const char *value)
 	return 0;
 }
 
-static int set_force_fsck(struct xw_tune_options *o, const char *value)
-{
-	(void)value;
-	o->want.set |= XW_TUNE_FORCE_FSCK;
-	return 0;
-}
-
 static int set_test_fs(struct xw_tune_options *o, const char *value)
 {
 	(void)value;
-	o->want.set |= XW_TUNE_TEST_FS;
 	o->want.test_fs = true;
 	return 0;
 }
@@ -168,7 +148,6 @@ static int set_test_fs(struct xw_tune_options *o, const char *value)
 static int clear_test_fs(struct xw_tune_options *o, const char *value)
 {
 	(void)value;
-	o->want.set |= XW_TUNE_TEST_FS;
 	o->want.test_fs = false;
 	return 0;
 }
@@ -176,30 +155,37 @@ static int clear_test_fs(struct xw_tune_options *o, const char *value)
 static const struct {
 	const char *name;
 	bool has_value;
-	xw_tune_setter *set;
+	xw_tune_setter *set; /* NULL: only a bit */
+	uint32_t bit; /* XW_TUNE_* of want.set; 0: none */
 } extended[] = {
-	{"clear_mmp", false, set_clear_mmp},
-	{"clear_pending", false, set_clear_pending},
-	{"mmp_update_interval", true, set_mmp_interval},
-	{"stride", true, set_stride},
-	{"stripe_width", true, set_stripe_width},
-	{"stripe-width", true, set_stripe_width},
-	{"hash_alg", true, set_hash_alg},
-	{"mount_opts", true, set_default_opts},
-	{"force_fsck", false, set_force_fsck},
-	{"test_fs", false, set_test_fs},
-	{"^test_fs", false, clear_test_fs},
-	{"encoding", true, set_encoding},
-	{"encoding_flags", true, set_encoding_flags},
-	{"orphan_file_size", true, set_orphan_size},
-	{"offset", true, set_offset},
+	{"clear_mmp", false, NULL, XW_TUNE_CLEAR_MMP},
+	{"clear_pending", false, set_clear_pending, 0},
+	{"mmp_update_interval", true, set_mmp_interval, XW_TUNE_MMP_INTERVAL},
+	{"stride", true, set_stride, XW_TUNE_STRIDE},
+	{"stripe_width", true, set_stripe_width, XW_TUNE_STRIPE_WIDTH},
+	{"stripe-width", true, set_stripe_width, XW_TUNE_STRIPE_WIDTH},
+	{"hash_alg", true, set_hash_alg, XW_TUNE_HASH_ALG},
+	{"mount_opts", true, set_default_opts, XW_TUNE_MOUNT_OPTS},
+	{"force_fsck", false, NULL, XW_TUNE_FORCE_FSCK},
+	{"test_fs", false, set_test_fs, XW_TUNE_TEST_FS},
+	{"^test_fs", false, clear_test_fs, XW_TUNE_TEST_FS},
+	{"encoding", true, set_encoding, 0},
+	{"encoding_flags", true, set_encoding_flags, 0},
+	{"orphan_file_size", true, set_orphan_size, 0},
+	{"offset", true, set_offset, 0},
 };
 
 static int extended_word(struct xw_tune_options *o, char *word, char *value)
 {
-	for (size_t i = 0; i < XW_ARRAY_SIZE(extended); i++)
-		if (!strcmp(extended[i].name, word) && extended[i].has_value == (value != NULL))
-			return extended[i].set(o, value);
+	for (size_t i = 0; i < XW_ARRAY_SIZE(extended); i++) {
+		int rc;
+
+		if (strcmp(extended[i].name, word) || extended[i].has_value != (value != NULL))
+			continue;
+		rc = extended[i].set ? extended[i].set(o, value) : 0;
+		o->want.set |= rc ? 0 : extended[i].bit;
+		return rc;
+	}
 	return xw_fail(o->diag, XW_ERR_USAGE, "Bad options specified: -E %s", word);
 }
 

@@ -45,16 +45,12 @@ int xw_tune_set_max_mounts(struct xw_tune_options *o, const char *value)
 	}
 	if (!w->max_mnt_count)
 		w->max_mnt_count = -1;
-	w->set |= XW_TUNE_MAX_MNT_COUNT;
 	return 0;
 }
 
 int xw_tune_set_mounts(struct xw_tune_options *o, const char *value)
 {
-	if (!parse_count(value, &o->want.mnt_count))
-		return malformed(o, "bad mounts count", value);
-	o->want.set |= XW_TUNE_MNT_COUNT;
-	return 0;
+	return parse_count(value, &o->want.mnt_count) ? 0 : malformed(o, "bad mounts count", value);
 }
 
 int xw_tune_set_errors(struct xw_tune_options *o, const char *value)
@@ -65,7 +61,6 @@ int xw_tune_set_errors(struct xw_tune_options *o, const char *value)
 		if (strcmp(value, names[i]) != 0)
 			continue;
 		o->want.errors = (uint16_t)(i + 1);
-		o->want.set |= XW_TUNE_ERRORS;
 		return 0;
 	}
 	return malformed(o, "bad error behavior", value);
@@ -88,7 +83,6 @@ int xw_tune_set_interval(struct xw_tune_options *o, const char *value)
 			return xw_fail(o->diag, XW_ERR_USAGE,
 				       "interval between checks is too big (%s)", value);
 		o->want.interval = (uint32_t)n * units[i].seconds;
-		o->want.set |= XW_TUNE_INTERVAL;
 		return 0;
 	}
 	return malformed(o, "bad interval", value);
@@ -108,18 +102,14 @@ static bool parse_id(const struct xw_tune_options *o, const char *value, int gro
 
 int xw_tune_set_user(struct xw_tune_options *o, const char *value)
 {
-	if (!parse_id(o, value, 0, &o->want.resuid))
-		return malformed(o, "bad uid/user name", value);
-	o->want.set |= XW_TUNE_RESUID;
-	return 0;
+	return parse_id(o, value, 0, &o->want.resuid) ? 0
+						      : malformed(o, "bad uid/user name", value);
 }
 
 int xw_tune_set_group(struct xw_tune_options *o, const char *value)
 {
-	if (!parse_id(o, value, 1, &o->want.resgid))
-		return malformed(o, "bad gid/group name", value);
-	o->want.set |= XW_TUNE_RESGID;
-	return 0;
+	return parse_id(o, value, 1, &o->want.resgid) ? 0
+						      : malformed(o, "bad gid/group name", value);
 }
 
 int xw_tune_set_percent(struct xw_tune_options *o, const char *value)
@@ -127,16 +117,14 @@ int xw_tune_set_percent(struct xw_tune_options *o, const char *value)
 	if (xw_parse_decimal(value, strlen(value), &o->want.reserved_percent) ||
 	    o->want.reserved_percent > 50)
 		return malformed(o, "bad reserved block ratio", value);
-	o->want.set |= XW_TUNE_RESERVED_PERCENT;
 	return 0;
 }
 
 int xw_tune_set_blocks(struct xw_tune_options *o, const char *value)
 {
-	if (xw_parse_u64(value, &o->want.reserved_blocks))
-		return malformed(o, "bad reserved blocks count", value);
-	o->want.set |= XW_TUNE_RESERVED_BLOCKS;
-	return 0;
+	return xw_parse_u64(value, &o->want.reserved_blocks)
+		       ? malformed(o, "bad reserved blocks count", value)
+		       : 0;
 }
 
 int xw_tune_set_label(struct xw_tune_options *o, const char *value)
@@ -144,14 +132,12 @@ int xw_tune_set_label(struct xw_tune_options *o, const char *value)
 	if (strlen(value) > sizeof(o->want.label) - 1)
 		xw_log(o->diag, XW_LOG_WARN, "label too long, truncating");
 	strncpy(o->want.label, value, sizeof(o->want.label) - 1);
-	o->want.set |= XW_TUNE_LABEL;
 	return 0;
 }
 
 int xw_tune_set_last_mounted(struct xw_tune_options *o, const char *value)
 {
 	strncpy(o->want.last_mounted, value, sizeof(o->want.last_mounted) - 1);
-	o->want.set |= XW_TUNE_LAST_MOUNTED;
 	return 0;
 }
 
@@ -163,7 +149,6 @@ int xw_tune_set_lastcheck(struct xw_tune_options *o, const char *value)
 		return malformed(o, "bad time", value);
 	/* -1 means "now"; xw_tune_options_check() replaces it */
 	o->want.lastcheck = strcmp(value, "now") ? (int64_t)n : -1;
-	o->want.set |= XW_TUNE_LASTCHECK;
 	return 0;
 }
 
@@ -178,7 +163,6 @@ int xw_tune_set_uuid(struct xw_tune_options *o, const char *value)
 	xw_params_free(&p);
 	if (rc)
 		return xw_fail(o->diag, XW_ERR_USAGE, "Invalid UUID format");
-	o->want.set |= XW_TUNE_UUID;
 	return 0;
 }
 
@@ -189,6 +173,5 @@ int xw_tune_set_inode_size(struct xw_tune_options *o, const char *value)
 	if (xw_parse_u64(value, &n) || n > UINT16_MAX || n & (n - 1) || n < 128)
 		return malformed(o, "Inode size must be a power of two", value);
 	o->want.inode_size = (uint32_t)n;
-	o->want.set |= XW_TUNE_INODE_SIZE;
 	return 0;
 }

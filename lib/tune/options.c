@@ -64,44 +64,38 @@ static int set_force(struct xw_tune_options *o, const char *value)
 	return 0;
 }
 
-static int add_journal(struct xw_tune_options *o, const char *value)
-{
-	(void)value;
-	o->want.set |= XW_TUNE_JOURNAL;
-	return 0;
-}
-
 static const struct {
 	const char *name;
-	xw_tune_setter *set;
-	bool valueless, named; /* named: the value must not be empty */
+	xw_tune_setter *set; /* NULL: only a bit */
+	uint32_t bit; /* XW_TUNE_* of want.set; 0: none */
+	enum { VALUE, NAME, NO_VALUE } kind; /* NAME: the value must not be empty */
 } options[] = {
-	{"-c", xw_tune_set_max_mounts, false, false},
-	{"-C", xw_tune_set_mounts, false, false},
-	{"-e", xw_tune_set_errors, false, false},
-	{"-E", xw_tune_set_extended, false, false},
-	{"-f", set_force, true, false},
-	{"-g", xw_tune_set_group, false, false},
-	{"-i", xw_tune_set_interval, false, false},
-	{"-I", xw_tune_set_inode_size, false, false},
-	{"-j", add_journal, true, false},
-	{"-J", xw_tune_set_journal, false, false},
-	{"-L", xw_tune_set_label, false, false},
-	{"-m", xw_tune_set_percent, false, false},
-	{"-M", xw_tune_set_last_mounted, false, false},
-	{"-o", xw_tune_set_mount_opts, false, false},
-	{"-O", xw_tune_set_features, false, false},
-	{"-Q", xw_tune_set_quota, false, false},
-	{"-r", xw_tune_set_blocks, false, false},
-	{"-T", xw_tune_set_lastcheck, false, false},
-	{"-u", xw_tune_set_user, false, false},
-	{"-U", xw_tune_set_uuid, false, false},
-	{"-z", set_undo_file, false, true},
-	{"--commit", set_commit, false, false},
-	{"--jobs", set_jobs, false, false},
-	{"--redo-dir", set_redo_dir, false, true},
-	{"--redo-file", set_redo_file, false, false},
-	{"now", set_now, false, false},
+	{"-c", xw_tune_set_max_mounts, XW_TUNE_MAX_MNT_COUNT, VALUE},
+	{"-C", xw_tune_set_mounts, XW_TUNE_MNT_COUNT, VALUE},
+	{"-e", xw_tune_set_errors, XW_TUNE_ERRORS, VALUE},
+	{"-E", xw_tune_set_extended, 0, VALUE},
+	{"-f", set_force, 0, NO_VALUE},
+	{"-g", xw_tune_set_group, XW_TUNE_RESGID, VALUE},
+	{"-i", xw_tune_set_interval, XW_TUNE_INTERVAL, VALUE},
+	{"-I", xw_tune_set_inode_size, XW_TUNE_INODE_SIZE, VALUE},
+	{"-j", NULL, XW_TUNE_JOURNAL, NO_VALUE},
+	{"-J", xw_tune_set_journal, 0, VALUE},
+	{"-L", xw_tune_set_label, XW_TUNE_LABEL, VALUE},
+	{"-m", xw_tune_set_percent, XW_TUNE_RESERVED_PERCENT, VALUE},
+	{"-M", xw_tune_set_last_mounted, XW_TUNE_LAST_MOUNTED, VALUE},
+	{"-o", xw_tune_set_mount_opts, 0, VALUE},
+	{"-O", xw_tune_set_features, 0, VALUE},
+	{"-Q", xw_tune_set_quota, 0, VALUE},
+	{"-r", xw_tune_set_blocks, XW_TUNE_RESERVED_BLOCKS, VALUE},
+	{"-T", xw_tune_set_lastcheck, XW_TUNE_LASTCHECK, VALUE},
+	{"-u", xw_tune_set_user, XW_TUNE_RESUID, VALUE},
+	{"-U", xw_tune_set_uuid, XW_TUNE_UUID, VALUE},
+	{"-z", set_undo_file, 0, NAME},
+	{"--commit", set_commit, 0, VALUE},
+	{"--jobs", set_jobs, 0, VALUE},
+	{"--redo-dir", set_redo_dir, 0, NAME},
+	{"--redo-file", set_redo_file, 0, VALUE},
+	{"now", set_now, 0, VALUE},
 };
 
 void xw_tune_options_init(struct xw_tune_options *o, struct xw_diag *diag)
@@ -120,13 +114,18 @@ int xw_tune_option(struct xw_tune_options *o, const char *option, const char *va
 {
 	o->malformed = false;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(options); i++) {
+		const bool valueless = options[i].kind == NO_VALUE;
+		int rc;
+
 		if (strcmp(options[i].name, option) != 0)
 			continue;
-		if (!options[i].valueless && (!value || (options[i].named && !*value)))
+		if (!valueless && (!value || (options[i].kind == NAME && !*value)))
 			return xw_fail(o->diag, XW_ERR_USAGE, "%s: needs a value", option);
-		if (options[i].valueless && value)
+		if (valueless && value)
 			return xw_fail(o->diag, XW_ERR_USAGE, "%s: takes no value", option);
-		return options[i].set(o, value);
+		rc = options[i].set ? options[i].set(o, value) : 0;
+		o->want.set |= rc ? 0 : options[i].bit;
+		return rc;
 	}
 	return XW_ERR_NOTFOUND;
 }
