@@ -34,8 +34,8 @@ static int parse_line(const char *name, unsigned line, const char *s, size_t len
 		text[len] = '\0';
 	}
 	if (len >= sizeof(text) || strlen(text) != len || xw_parse_u64(text, &blk))
-		return xw_fail(diag, XW_ERR_USAGE, "%s:%u: not the number of a block: %.*s", name,
-			       line, (int)XW_MIN(len, 40), s);
+		return xw_fail(diag, XW_ERR_USAGE, "%s:%u: not a block number: %.*s", name, line,
+			       (int)XW_MIN(len, 40), s);
 	return xw_vec_push(&p->bad, blk) ? xw_fail_nomem(diag, "bad blocks") : 0;
 }
 
@@ -67,7 +67,7 @@ int xw_bad_finish(struct xw_mkfs_params *p, struct xw_diag *diag)
 		return 0;
 	if (xw_has_ro(&p->features, XW_RO_BIGALLOC))
 		return xw_fail(diag, XW_ERR_UNSUPPORTED,
-			       "-O bigalloc: bad blocks are not supported with it");
+			       "bad blocks are not supported with bigalloc");
 	qsort(p->bad.v, p->bad.n, sizeof(*p->bad.v), xw_by_u64);
 	for (size_t i = 0; i < p->bad.n; i++) {
 		xw_blk blk = p->bad.v[i];

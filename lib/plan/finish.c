@@ -200,10 +200,10 @@ static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (rc || !p->grow_bytes)
 		return rc;
 	if (p->grow_bytes <= p->size_bytes)
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "--grow-to: %llu bytes are not more than the filesystem has, %llu",
-			       (unsigned long long)p->grow_bytes,
-			       (unsigned long long)p->size_bytes);
+		return xw_fail(
+			diag, XW_ERR_USAGE,
+			"--grow-to: %llu bytes is not larger than the filesystem, %llu bytes",
+			(unsigned long long)p->grow_bytes, (unsigned long long)p->size_bytes);
 	if (p->grow_bytes / p->block_size > most)
 		return xw_fail(diag, XW_ERR_USAGE, "--grow-to: %llu blocks %s",
 			       (unsigned long long)(p->grow_bytes / p->block_size),
@@ -222,8 +222,8 @@ static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
 		p->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
 	} else if (!xw_has_compat(&p->features, XW_COMPAT_RESIZE_INODE))
 		xw_log(diag, XW_LOG_WARN,
-		       "--grow-to: without resize_inode, resize2fs has to move what lies behind "
-		       "the descriptors, and Linux cannot grow it while it is mounted");
+		       "--grow-to: without resize_inode, resize2fs must move blocks that follow "
+		       "the descriptors, and a mounted filesystem cannot be resized");
 	else if (!p->resize_blocks)
 		p->resize_blocks = p->grow_bytes / p->block_size;
 	return 0;

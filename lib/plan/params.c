@@ -288,7 +288,8 @@ static int set_free(struct xw_mkfs_params *p, const char *value, struct xw_diag 
 
 	if (len && value[len - 1] == '%') {
 		if (xw_parse_decimal(value, len - 1, &percent) || percent > 99)
-			return xw_bad_value(diag, "--free", value, "percentages go from 0 to 99");
+			return xw_bad_value(diag, "--free", value,
+					    "must be a percentage from 0 to 99");
 	} else if (xw_parse_size(value, 1, &bytes) || bytes > 1ull << 60) {
 		return xw_bad_value(diag, "--free", value,
 				    "must be bytes, or a number with s K M G T %");

@@ -152,7 +152,7 @@ int xw_params_imply_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
-static void say_no_effect(const struct xw_mkfs_params *p, struct xw_diag *diag)
+static void warn_without_feature(const struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	const struct xw_features *f = &p->features;
 	bool journal = xw_has_compat(f, XW_COMPAT_HAS_JOURNAL) && !p->journal_device;
@@ -167,8 +167,8 @@ static void say_no_effect(const struct xw_mkfs_params *p, struct xw_diag *diag)
 		{p->fast_commit_kib, xw_has_compat(f, XW_COMPAT_FAST_COMMIT), "-J fast_commit_size",
 		 "the feature fast_commit"},
 		{p->journal_at || p->journal_at_bytes, journal, "-J location",
-		 "a journal of its own"},
-		{p->journal_bytes, journal, "-J size", "a journal of its own"},
+		 "an internal journal"},
+		{p->journal_bytes, journal, "-J size", "an internal journal"},
 	};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
@@ -201,8 +201,7 @@ int xw_params_finish_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (xw_has_incompat(f, XW_INCOMPAT_JOURNAL_DEV)) {
 		if (!p->journal_device && !p->journal_bytes)
 			return 0;
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "-J: an external journal has no journal of its own");
+		return xw_fail(diag, XW_ERR_USAGE, "-J: not for an external journal");
 	}
 	if (xw_has_incompat(f, XW_INCOMPAT_INLINE_DATA) && p->inode_size < 256)
 		return xw_fail(diag, XW_ERR_USAGE,
@@ -218,7 +217,7 @@ int xw_params_finish_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 			       "-E desc_size=%u: descriptors have 32 bytes without the feature "
 			       "64bit, else 64 or more",
 			       p->desc_size);
-	say_no_effect(p, diag);
+	warn_without_feature(p, diag);
 	p->mmp_interval = p->mmp_interval ? p->mmp_interval : XW_MMP_INTERVAL;
 	if (p->orphan_bytes)
 		p->orphan_blocks = XW_MAX(p->orphan_bytes / p->block_size, 1);

@@ -100,7 +100,7 @@ static void place_backups(struct xw_geo *geo, const struct xw_mkfs_params *p)
 
 /*
  * Number of descriptor blocks to reserve for -E resize=. As in mke2fs, computed with groups of the
- * original size, even if turn() shrinks them.
+ * original size, even if iterate() shrinks them.
  */
 static uint64_t resize_room(const struct xw_geo *geo, const struct xw_mkfs_params *p,
 			    uint64_t blocks)
@@ -162,7 +162,7 @@ static uint64_t scale(uint64_t n, uint64_t a, uint64_t b)
 }
 
 /* One iteration. 0: settled; 1: blocks or group size changed, repeat; negative: failed. */
-static int turn(struct sizing *s)
+static int iterate(struct sizing *s)
 {
 	struct xw_geo *geo = s->geo;
 	uint64_t body = geo->blocks - geo->first_data_block;
@@ -230,7 +230,7 @@ static int check_journal(const struct sizing *s)
 	return 0;
 }
 
-static int size_it(struct sizing *s)
+static int compute_size(struct sizing *s)
 {
 	struct xw_geo *geo = s->geo;
 	int rc;
@@ -257,15 +257,15 @@ static int size_it(struct sizing *s)
 	s->reserved = geo->reserved_blocks =
 		(uint64_t)((double)geo->blocks * s->p->reserved_percent / 100);
 	do
-		rc = turn(s);
+		rc = iterate(s);
 	while (rc > 0);
 	if (rc)
 		return rc;
 	if ((uint64_t)geo->inodes_per_group * geo->groups < INODES_MIN)
-		return xw_fail(s->diag, XW_ERR_LIMIT,
-			       "SIZE of %llu blocks of %u bytes: too small for a filesystem, which "
-			       "has 16 inodes at least",
-			       (unsigned long long)geo->blocks, geo->block_size);
+		return xw_fail(
+			s->diag, XW_ERR_LIMIT,
+			"SIZE: %llu blocks of %u bytes are too few for the minimum of 16 inodes",
+			(unsigned long long)geo->blocks, geo->block_size);
 	if ((uint64_t)geo->inodes_per_group * geo->groups > UINT32_MAX)
 		return xw_fail(s->diag, XW_ERR_LIMIT,
 			       "%u groups of %u inodes: must be 2^32-1 inodes at most", geo->groups,
@@ -300,7 +300,7 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 	out->n_bad = p->bad.n;
 	s.blocks = out->blocks = (fs_bytes / p->block_size) >> out->cluster_bits
 								       << out->cluster_bits;
-	rc = size_it(&s);
+	rc = compute_size(&s);
 	if (rc)
 		return rc;
 	out->journal_blocks = xw_geo_journal_blocks(out, p, out->blocks);
@@ -311,10 +311,11 @@ int xw_geo_plan(const struct xw_mkfs_params *p, uint64_t fs_bytes, struct xw_geo
 		return rc;
 	out->overhead = xw_geo_overhead(out);
 	if (out->overhead >= out->blocks)
-		return xw_fail(diag, XW_ERR_NOSPC,
-			       "SIZE: %llu blocks of %u bytes do not hold their metadata of %llu",
-			       (unsigned long long)out->blocks, p->block_size,
-			       (unsigned long long)out->overhead);
+		return xw_fail(
+			diag, XW_ERR_NOSPC,
+			"SIZE: %llu blocks of %u bytes are too few for %llu blocks of metadata",
+			(unsigned long long)out->blocks, p->block_size,
+			(unsigned long long)out->overhead);
 	/* bad blocks in a last group that was dropped */
 	while (out->n_bad && out->bad[out->n_bad - 1] >= out->blocks)
 		out->n_bad--;

@@ -410,7 +410,7 @@ static int too_large(const struct tail *t)
 {
 	return xw_fail(t->diag, XW_ERR_LIMIT,
 		       "%sthe image needs more than the %u groups (%llu blocks of %u bytes) that "
-		       "its descriptor room serves: give %sSIZE",
+		       "the reserved descriptor blocks can describe; give %sSIZE",
 		       t->p->free_bytes ? "--free: " : "", t->stream->groups,
 		       (unsigned long long)t->stream->blocks, t->stream->block_size,
 		       xw_geo_meta_bg(t->stream) ? "" : "-E resize=BLOCKS or ");
@@ -566,7 +566,7 @@ static int check_growth(const struct xw_geo *out, const struct xw_mkfs_params *p
 	if (!p->grow_bytes || bytes <= p->grow_bytes)
 		return 0;
 	return xw_fail(diag, XW_ERR_LIMIT,
-		       "--grow-to: %llu bytes are less than the filesystem needs, %llu",
+		       "--grow-to: %llu bytes is less than the filesystem needs, %llu bytes",
 		       (unsigned long long)p->grow_bytes, (unsigned long long)bytes);
 }
 

@@ -85,7 +85,9 @@ int xw_tune_journal_off(struct xw_tune_run *t, struct xw_update *u)
 
 	if (ino && ino != XW_INO_JOURNAL)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
-				      "the journal is inode %" PRIu32 ", a file of its own", ino);
+				      "the journal is inode %" PRIu32
+				      "; only a journal in inode 8 can be removed",
+				      ino);
 	if (ino && sb->overhead_blocks && !xw_image_inode(u->img, ino, &in, NULL))
 		sb->overhead_blocks -=
 			(uint32_t)XW_MIN(in.size / u->img->block_size, sb->overhead_blocks);
@@ -183,7 +185,7 @@ static int check_orphan(struct xw_update *u, xw_ino ino)
 		    xw_orphan_verify(buf, bs, xw_super_has_csum(&u->img->sb),
 				     xw_image_inode_seed(u->img, ino, &in), run.pblk)))
 		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
-			     "%s: inode %" PRIu32 " is no orphan file; run xw-fsck -f",
+			     "%s: inode %" PRIu32 " is not an orphan file; run xw-fsck -f",
 			     u->img->dev->name, ino);
 	return rc;
 }
@@ -244,7 +246,7 @@ int xw_tune_mmp_off(struct xw_tune_run *t, struct xw_update *u)
 				  sb->mmp_block * u->img->block_size);
 	if (!rc && xw_mmp_decode(buf, &m))
 		rc = xw_tune_refuse(t, XW_ERR_CORRUPT,
-				    "block %" PRIu64 " is no MMP block; run xw-fsck -f",
+				    "block %" PRIu64 " is not an MMP block; run xw-fsck -f",
 				    sb->mmp_block);
 	if (!rc)
 		rc = xw_update_free(u, sb->mmp_block, 1);

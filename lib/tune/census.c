@@ -21,12 +21,12 @@ static const char *needs(const struct xw_super *sb, const struct xw_super *to,
 	if (ro & XW_RO_LARGE_FILE && type == XW_S_IFREG && in->size >= LARGE)
 		return "is a file of 2 GiB or more: large_file cannot be cleared";
 	if (ro & XW_RO_HUGE_FILE && (in->flags & XW_FL_HUGE_FILE || in->blocks > UINT32_MAX))
-		return "has more blocks than huge_file could be cleared with";
+		return "has too many blocks: huge_file cannot be cleared";
 	if (ro & XW_RO_DIR_NLINK && type == XW_S_IFDIR && in->links == 1)
-		return "has more subdirectories than dir_nlink could be cleared with";
+		return "has too many subdirectories: dir_nlink cannot be cleared";
 	if (sb->feature_incompat & ~to->feature_incompat & XW_INCOMPAT_CASEFOLD &&
 	    type == XW_S_IFDIR && in->flags & XW_FL_CASEFOLD)
-		return "is a directory that ignores case: casefold cannot be cleared";
+		return "is a casefolded directory: casefold cannot be cleared";
 	return NULL;
 }
 

@@ -68,7 +68,7 @@ static int mark(struct xw_image *img, xw_ino ino, const struct xw_inode *in,
 		else if (more == 2 && item.rule == XW_HTREE_LIMIT && item.found < item.wanted)
 			continue; /* room for a checksum was made */
 		else if (more == 2 && item.rule != XW_HTREE_CSUM)
-			rc = bad(img, ino, "a damaged index");
+			rc = bad(img, ino, "damaged index");
 		else if (!item.leaf)
 			m->kinds[item.lblk] = item.lblk ? XW_TUNE_NODE : XW_TUNE_ROOT;
 	}

@@ -252,12 +252,12 @@ static int check_journal(struct xw_tune_run *t)
 		return xw_tune_refuse(t, XW_ERR_EXISTS, "The filesystem already has a journal.");
 	if (external_journal(sb) && clears_compat(t, XW_COMPAT_HAS_JOURNAL) && !t->opts->force)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
-				      "the journal is external, and would still name this "
-				      "filesystem; -f leaves it so");
+				      "the journal is external and would still contain the UUID of "
+				      "this filesystem; use -f to ignore this");
 	if (external_journal(sb) && memcmp(sb->uuid, t->to.uuid, sizeof(sb->uuid)) != 0)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
-				      "the journal is external, and names this filesystem by its "
-				      "UUID: it cannot be changed");
+				      "the journal is external and contains the UUID of this "
+				      "filesystem, which therefore cannot be changed");
 	if (sets_compat(t, XW_COMPAT_ORPHAN_FILE) &&
 	    !(t->to.feature_compat & XW_COMPAT_HAS_JOURNAL))
 		return xw_tune_refuse(t, XW_ERR_USAGE,
@@ -278,7 +278,7 @@ static int check_names(struct xw_tune_run *t)
 	if ((sb->feature_incompat ^ to->feature_incompat) & XW_INCOMPAT_FILETYPE &&
 	    sb->feature_incompat & XW_INCOMPAT_INLINE_DATA)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
-				      "feature filetype cannot change where inline_data is");
+				      "feature filetype cannot be changed with inline_data");
 	if (t->want->encoding && sb->feature_incompat & to->feature_incompat & XW_INCOMPAT_CASEFOLD)
 		return xw_tune_refuse(t, XW_ERR_USAGE, "Cannot alter existing encoding");
 	if (t->want->encoding_flags && !sets_incompat(t, XW_INCOMPAT_CASEFOLD))
@@ -304,7 +304,7 @@ static int check_inode_size(struct xw_tune_run *t)
 				      "Shrinking inode size is not supported");
 	if (t->sb.feature_ro_compat & XW_RO_BIGALLOC)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
-				      "the inode size cannot be changed beside bigalloc");
+				      "the inode size cannot be changed with bigalloc");
 	return 0;
 }
 
@@ -332,12 +332,12 @@ static int check(struct xw_tune_run *t)
 				      "the stable_inodes feature flag.");
 	if (sb->feature_ro_compat & XW_RO_BIGALLOC &&
 	    (sets_ro(t, XW_RO_SPARSE_SUPER) || clears_compat(t, XW_COMPAT_RESIZE_INODE)))
-		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
-				      "beside bigalloc, resize_inode and sparse_super stay as "
-				      "they are");
+		return xw_tune_refuse(
+			t, XW_ERR_UNSUPPORTED,
+			"resize_inode and sparse_super cannot be changed with bigalloc");
 	if (sets_ro(t, XW_RO_SPARSE_SUPER) && t->to.feature_compat & XW_COMPAT_RESIZE_INODE)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
-				      "sparse_super cannot be set beside resize_inode");
+				      "sparse_super cannot be set with resize_inode");
 	if (t->want->set & XW_TUNE_MMP_INTERVAL && !(t->to.feature_incompat & XW_INCOMPAT_MMP))
 		xw_log(t->diag, XW_LOG_WARN,
 		       "%s: mmp_update_interval has no effect without the feature mmp", t->name);

@@ -128,11 +128,11 @@ static int bitmap_csum(struct xw_sweep *s, uint64_t group, xw_blk blk, size_t by
 
 	if (rc == XW_ERR_CORRUPT)
 		return xw_fail(img->diag, rc,
-			       "%s: group %" PRIu64 ": a bitmap outside the filesystem",
+			       "%s: group %" PRIu64 ": a bitmap is outside the filesystem",
 			       img->dev->name, group);
 	if (!rc && s->old_csum && xw_bitmap_csum(&img->sb, img->csum_seed, s->buf, bytes) != old)
 		rc = xw_fail(img->diag, XW_ERR_CHECKSUM,
-			     "%s: group %" PRIu64 ": a bitmap's checksum is wrong; run xw-fsck -f",
+			     "%s: group %" PRIu64 ": bitmap checksum mismatch; run xw-fsck -f",
 			     img->dev->name, group);
 	*csum = xw_bitmap_csum(s->to, s->seed, s->buf, bytes);
 	return rc;

@@ -111,7 +111,7 @@ static int dir_block(void *arg, xw_blk blk, enum xw_tune_kind kind)
 	int rc = xw_sweep_get(s, blk);
 
 	if (!rc && s->old_csum && xw_tune_block_verify(s->buf, bs, kind, o->old_seed))
-		rc = bad(o, blk, XW_ERR_CHECKSUM, "a directory block's checksum is wrong");
+		rc = bad(o, blk, XW_ERR_CHECKSUM, "directory block checksum mismatch");
 	if (rc)
 		return rc;
 	if (s->new_csum && !s->old_csum) {

@@ -32,7 +32,8 @@ static int hash_value(void *arg, xw_ino ino, struct xw_inode *in, const uint8_t 
 		return 0;
 	if (in->size > XW_XATTR_SIZE_MAX)
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
-			       "%s: inode %" PRIu32 ": an xattr value of %" PRIu64 " bytes",
+			       "%s: inode %" PRIu32 ": xattr value of %" PRIu64
+			       " bytes is too large",
 			       img->dev->name, ino, in->size);
 	value = malloc(in->size + 1);
 	if (!value)

@@ -165,7 +165,7 @@ static int check_backups(struct xw_tune_run *t, struct xw_image *img)
 	if (!asked)
 		return 0;
 	return xw_tune_refuse(t, XW_ERR_CORRUPT,
-			      "damaged superblock: its %s is not that of the backup in block "
+			      "damaged superblock: its %s differs from the backup in block "
 			      "%" PRIu64 "; run xw-fsck -f",
 			      field, at);
 }

@@ -100,19 +100,19 @@ plain|sif /many flags 0x80000|tune -O bogus|Invalid filesystem option set
 bare||tune -J size=4000|[Jj]ournal
 tiny|ssv r_blocks_count 0|tune -J size=4000|[Jj]ournal
 bare||tune -O ^dir_index,itree|needs dir_index
-onjdev||tune -O ^has_journal|the journal is external, and would still name
-onjdev||tune -U random|the journal is external, and names this filesystem by its UUID
+onjdev||tune -O ^has_journal|the journal is external and would still contain
+onjdev||tune -U random|the journal is external and contains the UUID of this filesystem
 clusters||tune -O itree|itree and bigalloc exclude each other
 clusters||tune -O ^extent|not supported
 fold||tune -E encoding=utf8|Cannot alter existing encoding
-fold|sif /d flags 0x40080000|tune -O ^casefold|ignores case: casefold cannot be cleared
+fold|sif /d flags 0x40080000|tune -O ^casefold|is a casefolded directory: casefold cannot be cleared
 orphan|freei ORPHANS|tune -O ^orphan_file|inode bitmap: free count differs
 orphan|zap_block BLOCK|tune -O ^orphan_file|orphan file
 plain|sif <3> links_count 1;sif <3> mode 0100600|tune -O quota|reserved inode 3 is in use
 plain|set_bg 0 itable_unused 9999;CALC|tune -U random|unused inodes of
 plain|set_bg 0 inode_table 999999;CALC|tune -O ^metadata_csum|inode table
 plain|set_bg 0 block_bitmap 999999;CALC|tune -O ^metadata_csum|points outside the filesystem
-plain|set_bg 0 block_bitmap_csum 1;CALC|tune -O ^metadata_csum|bitmap.* checksum is wrong
+plain|set_bg 0 block_bitmap_csum 1;CALC|tune -O ^metadata_csum|bitmap checksum mismatch
 plain|set_bg 0 inode_bitmap_csum 1;CALC|tune -O ^metadata_csum|bitmap.* checksum
 TABLE
 

@@ -84,7 +84,7 @@ made base -O ^metadata_csum,^uninit_bg
 cp base img
 put $((1024 + 84)) 4 12 img
 tune -L foo img
-fails 1 "its first inode is not that of the backup in block 8193" "a field that only a backup contradicts"
+fails 1 "its first inode differs from the backup in block 8193" "a field that only a backup contradicts"
 tune -f -L foo img
 works "  -f changes it all the same"
 

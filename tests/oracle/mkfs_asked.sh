@@ -93,7 +93,7 @@ is "  inodes" test "$(field 'Inode count')" -ge 655360
 equal "  a journal as large as an eighth of SIZE has room for" "$(field 'Total journal size')" 8M
 rm -f img
 mkfs --grow-to 10M img 64M
-refuses "--grow-to less than SIZE" 2 "not more than the filesystem has"
+refuses "--grow-to less than SIZE" 2 "not larger than the filesystem"
 rm -f img
 mkfs --grow-to 1M -d tree img
 refuses "--grow-to less than the image needs" 1 "less than the filesystem needs"

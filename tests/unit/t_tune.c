@@ -148,7 +148,7 @@ static const struct {
 	{{"^dir_index", "itree", false}, XW_ERR_USAGE, "feature itree needs dir_index"},
 	{{"inline_data", "^filetype", false},
 	 XW_ERR_UNSUPPORTED,
-	 "feature filetype cannot change where inline_data is"},
+	 "feature filetype cannot be changed with inline_data"},
 };
 
 START_TEST(refused)

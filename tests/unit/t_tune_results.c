@@ -413,7 +413,7 @@ static const struct {
 	 {0},
 	 false,
 	 XW_ERR_UNSUPPORTED,
-	 " beside bigalloc, resize_inode and sparse_super stay as they are"},
+	 " resize_inode and sparse_super cannot be changed with bigalloc"},
 	{"bigalloc",
 	 "itree",
 	 {0},
@@ -533,7 +533,7 @@ static const struct {
 	{"", "", SET(XW_TUNE_INODE_SIZE, .inode_size = 128), false, XW_ERR_UNSUPPORTED,
 	 " Shrinking inode size is not supported"},
 	{"bigalloc", "", SET(XW_TUNE_INODE_SIZE, .inode_size = 512), false, XW_ERR_UNSUPPORTED,
-	 " the inode size cannot be changed beside bigalloc"},
+	 " the inode size cannot be changed with bigalloc"},
 };
 
 static const char *without_dir(const char *text)
