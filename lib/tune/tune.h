@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes parameters and features of an existing image in one commit, as tune2fs(8) does, but without
- * leaving work to e2fsck.
+ * Changes parameters and features of an existing image in one commit, as tune2fs(8) does, but
+ * without leaving work to e2fsck.
  *
  *	xw_tune_want_features(&want, "^has_journal,itree", &diag)
  *	want.set |= XW_TUNE_LABEL; ...
