@@ -229,7 +229,9 @@ void xw_geo_group(const struct xw_geo *geo, uint32_t group, struct xw_group_plac
 	out->inode_table = base + xw_map_find(map, XW_META_INODE_TABLE, group - first);
 }
 
-/* Iterates over a group's metadata: disjoint ranges [from, to) of blocks in the group, ascending. */
+/*
+ * Iterates over a group's metadata: disjoint ranges [from, to) of blocks in the group, ascending.
+ */
 struct used_walk {
 	xw_blk start, end; /* the group */
 	xw_blk base; /* block to which runs are relative */

@@ -30,7 +30,9 @@ typedef int xw_key_setter(struct xw_mkfs_params *p, const char *name, const char
 xw_key_setter xw_set_quotatype, xw_set_mmp_update_interval, xw_set_encoding, xw_set_encoding_flags,
 	xw_set_orphan_file_size, xw_set_fast_commit_size, xw_set_journal_location,
 	xw_set_journal_device, xw_set_num_backup_sb;
-/* Check these options against the features and set defaults, before and after the sizes are known. */
+/*
+ * Check these options against the features and set defaults, before and after the sizes are known.
+ */
 int xw_params_imply_features(struct xw_mkfs_params *p, struct xw_diag *diag);
 int xw_params_finish_features(struct xw_mkfs_params *p, struct xw_diag *diag);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses a copy of the text in one pass, line by line. Strings are terminated and unquoted in place:
- * a value becomes no longer when its quotes and backslashes are removed.
+ * Parses a copy of the text in one pass, line by line. Strings are terminated and unquoted in
+ * place: a value becomes no longer when its quotes and backslashes are removed.
  *
  * Details beyond the man page were observed with mke2fs 1.47.0: lines before the first section are
  * skipped; a comment may start anywhere outside quotes; after "tag =" alone, the next line must

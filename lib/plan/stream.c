@@ -58,7 +58,9 @@ int xw_geo_stream(const struct xw_mkfs_params *p, struct xw_geo *out, struct xw_
 	(void)diag;
 	xw_geo_start(p, out);
 	out->kind = XW_GEO_STREAM;
-	/* as in mke2fs, groups are smaller if -i asks for more inodes than a bitmap block has bits */
+	/*
+	 * as in mke2fs, groups are smaller if -i asks for more inodes than a bitmap block has bits
+	 */
 	if (p->bytes_per_inode)
 		out->blocks_per_group = (uint32_t)XW_MIN(
 			out->blocks_per_group,

@@ -3,8 +3,9 @@
  * Types determine parameters as documented in mke2fs.conf(5), and as observed with mke2fs 1.47.0.
  * The built-in table has the values of Debian's mke2fs.conf, and is parsed like it.
  *
- * Unlike with mke2fs, a type of the built-in table that was selected by the filesystem size does not
- * determine the block size (see DESIGN, "Defaults"). A file given by the user is followed exactly.
+ * Unlike with mke2fs, a type of the built-in table that was selected by the filesystem size does
+ * not determine the block size (see DESIGN, "Defaults"). A file given by the user is followed
+ * exactly.
  */
 #include "plan/usage.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Features that own blocks or inodes. When a feature is cleared, these are freed by the commit; when
- * it is set, they are created as in a new filesystem (lib/place). The superblock is updated in
+ * Features that own blocks or inodes. When a feature is cleared, these are freed by the commit;
+ * when it is set, they are created as in a new filesystem (lib/place). The superblock is updated in
  * memory at once. These inodes are not included in quota usage.
  */
 #include "config.h"
@@ -47,7 +47,9 @@ int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n)
 	struct xw_inode in;
 	int rc = xw_update_get(u, n->ino, &in, &raw);
 
-	/* the record of a free inode may have any contents, but that of a reserved inode is unused */
+	/*
+	 * the record of a free inode may have any contents, but that of a reserved inode is unused
+	 */
 	if (!rc && n->ino < u->img->sb.first_ino && in.links)
 		rc = xw_fail(u->diag, XW_ERR_CORRUPT,
 			     "%s: reserved inode %" PRIu32 " is in use; run xw-fsck -f",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Abandons an interrupted change that cannot be completed. Some of its blocks may have been written,
- * so the image is marked as having errors, for a full check.
+ * Abandons an interrupted change that cannot be completed. Some of its blocks may have been
+ * written, so the image is marked as having errors, for a full check.
  */
 #include "config.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Conversion of directory blocks between formats. An entry that cannot be decoded ends the block, as
- * for other readers (read/dirs.c), and is not reported: the callers have read the directory before.
+ * Conversion of directory blocks between formats. An entry that cannot be decoded ends the block,
+ * as for other readers (read/dirs.c), and is not reported: the callers have read the directory
+ * before.
  */
 #include "config.h"
 

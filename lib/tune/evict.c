@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Moves all file contents, map blocks and xattr blocks out of an area of an image. The blocks of the
- * area stay allocated, for the caller.
+ * Moves all file contents, map blocks and xattr blocks out of an area of an image. The blocks of
+ * the area stay allocated, for the caller.
  *
  * A map with blocks in the area is read as a list of extents and rewritten (update/map.c), which
- * also moves its own blocks. Group metadata and the MMP block cannot be moved, nor can the blocks of
- * the bad blocks inode.
+ * also moves its own blocks. Group metadata and the MMP block cannot be moved, nor can the blocks
+ * of the bad blocks inode.
  */
 #include "config.h"
 

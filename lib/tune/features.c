@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Compares the wanted features with the existing ones, and derives the steps from the difference.
- * As in tune2fs 1.47.0 (observed), only some features can be set or cleared, with side effects. Work
- * that tune2fs leaves to e2fsck is done here, or the change is refused.
+ * As in tune2fs 1.47.0 (observed), only some features can be set or cleared, with side effects.
+ * Work that tune2fs leaves to e2fsck is done here, or the change is refused.
  */
 #include "config.h"
 
@@ -146,8 +146,8 @@ static unsigned quota_types(const struct xw_super *sb)
 }
 
 /*
- * The feature quota is set if there is a quota of any type. ^project clears the feature project even
- * without a project quota.
+ * The feature quota is set if there is a quota of any type. ^project clears the feature project
+ * even without a project quota.
  */
 static int imply_quota(struct xw_tune_run *t)
 {
@@ -376,8 +376,8 @@ static unsigned itree_work(const struct xw_tune_run *t)
 }
 
 /*
- * -O dir_index adds indexes even if the feature is set already, since mke2fs -d sets the feature and
- * writes linear directories. An itree requires an index.
+ * -O dir_index adds indexes even if the feature is set already, since mke2fs -d sets the feature
+ * and writes linear directories. An itree requires an index.
  */
 static bool wants_indexes(const struct xw_tune_run *t)
 {
