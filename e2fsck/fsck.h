@@ -11,7 +11,7 @@
  *
  * A phase reports with fsck_found(), and repairs only if that returns true. If it returns false, as
  * always with -n, the phase must continue without the repair. Facts describe the state on the
- * overlay, so a repair updates them as well. A phase returns early once f->stop is set.
+ * overlay, so a repair updates them as well. A phase returns early once f->ses.stop is set.
  */
 #ifndef XW_FSCK_FSCK_H
 #define XW_FSCK_FSCK_H
@@ -104,12 +104,11 @@ struct fsck_unused {
 	uint64_t end; /* of the filesystem, in bytes */
 };
 
-struct fsck {
-	struct fsck_opts opts;
+/* What is open, who is told, and what lasts for the whole check. */
+struct fsck_session {
 	struct fsck_findings findings; /* policy and counts; finding.h */
 	const struct fsck_reporter *to; /* who is told; report/report.h. NULL: nobody */
 	void *to_arg;
-	unsigned pass; /* the current one; 0: before the first one */
 	const struct xw_commit_watch *watch; /* cancels the check; may be NULL */
 	struct xw_diag diag;
 	char label[17]; /* of the filesystem, for xw_fsck_name() */
@@ -119,60 +118,86 @@ struct fsck {
 	struct xw_dev *dev; /* overlay: all reads and writes use it */
 	struct xw_image *img; /* on dev, lenient; reopened when the superblock changes */
 	struct xw_steps steps; /* on dev; see fsck_update() */
-	bool super_lost; /* the primary superblock was unusable */
-	bool from_backup; /* it was replaced by a backup: dynamic fields are stale */
-	uint64_t backup_group; /* with a copy of superblock and descriptors; 0: none known */
-	bool journal_lost; /* must be recreated */
-	bool renew_backups; /* superblock or descriptors were repaired */
-	bool stale_backups; /* renewed by a full check */
-	bool features_differ; /* ... which this is a reason for */
-	bool replayed; /* the journal */
-	bool replayed_there; /* on disk, whatever the result of the check */
-	uint64_t orphans; /* orphans processed */
-	/* files that were orphans, cut short within a block, whose rest is not zeroed yet */
-	XW_VEC(xw_ino) cut;
-	struct xw_blockset *trees_wanted; /* directories that had an itree; NULL: none */
 	struct xw_blockset *opened; /* blocks written by journal and orphans; NULL: none */
 	struct fsck_unused unused;
-	bool root_found; /* of blocks that may repeat names: the directory is to be rebuilt */
-	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
-
-	uint32_t features[3]; /* as opened: if they change, backups are rewritten */
 	uint64_t unreadable; /* end of a failed read, in bytes; 0: none. Atomic */
+	bool undecided; /* the commit failed, and may have been completed nevertheless */
 
-	/* state of a round */
-	unsigned round; /* from 0 */
 	/* interrupted, or preening met a finding that needs an administrator: return at once */
 	bool stop;
-	bool changed; /* something was written to dev in this round */
-	bool allocated; /* an update was made in this round: `space` is left to the next round */
-	bool leave; /* nothing is repaired any more: the rest of the check only reports */
-	bool again; /* facts are stale after a repair: start the next round at once */
+	bool report_only; /* nothing is repaired any more */
+	bool full; /* a full check is requested (or not "clean" by its superblock) */
+	bool renew_backups; /* superblock or descriptors were repaired */
+
+	/* Left to a later phase or round. */
 	/* bad.c: the list for the bad-block inode, written after a round without an update */
 	XW_VEC(uint32_t) bad;
 	uint64_t bad_found; /* by -c */
 	bool bad_pending;
+	bool root_found; /* of blocks that may repeat names: the directory is to be rebuilt */
+	bool relocate; /* a group lacks a bitmap or its table; see fsck_relocate() */
 	bool maps_rewritten; /* extents.c */
-	/* EA inodes whose hash was computed anew: those in entries are, too; xattrs.c */
-	XW_VEC(xw_ino) rehashed;
 	/* an EA inode has or had a wrong pointer or checksum: values are read; xattr_value.c */
 	bool values_doubted;
+	/* EA inodes whose hash was computed anew: those in entries are, too; xattrs.c */
+	XW_VEC(xw_ino) rehashed;
+	struct xw_blockset *trees_wanted; /* directories that had an itree; NULL: none */
 	unsigned freed_in; /* round, from 1, that freed blocks because of an option; 0: none */
-	unsigned part; /* the one that findings are about, unless their id says it */
 	/* for each part the round, from 1, that has looked at all of it first; 0: none so far */
 	uint8_t looked[FSCK_PARTS];
-	bool quota_checked; /* in this round */
-	bool must; /* findings are repaired whatever the policy: an update depends on it */
-	bool was_dirty; /* as opened: not marked valid */
-	bool full; /* a full check is requested (or not "clean" by its superblock) */
-	bool checked_elsewhere; /* by another checker, according to MMP */
-	bool undecided; /* the commit failed, and may have been completed nevertheless */
+};
 
-	/* facts */
+/* What opening found, and did; open/. */
+struct fsck_start {
+	uint32_t features[3]; /* if they change, backups are rewritten */
+	bool dirty; /* not marked valid */
+	bool checked_elsewhere; /* by another checker, according to MMP */
+	bool super_lost; /* the primary superblock was unusable */
+	bool from_backup; /* it was replaced by a backup: dynamic fields are stale */
+	uint64_t backup_group; /* with a copy of superblock and descriptors; 0: none known */
+	bool stale_backups; /* renewed by a full check */
+	bool features_differ; /* ... which this is a reason for */
+	bool journal_lost; /* must be recreated */
+	bool replayed; /* the journal */
+	bool replayed_on_disk; /* whatever the result of the check */
+	uint64_t orphans; /* orphans processed */
+	/* files that were orphans, cut short within a block, whose rest is not zeroed yet */
+	XW_VEC(xw_ino) cut;
+};
+
+/* The current round. */
+struct fsck_round {
+	unsigned number; /* from 0 */
+	unsigned pass; /* of e2fsck(8); 0: before the first one */
+	unsigned part; /* the one that findings are about, unless their id says it */
+	bool changed; /* something was written to dev */
+	bool allocated; /* an update was made: `space` is left to the next round */
+	bool again; /* facts are stale after a repair: start the next round at once */
+	bool quota_checked;
+	bool must; /* findings are repaired whatever the policy: an update depends on it */
+};
+
+struct fsck_counts {
+	uint64_t files, dirs, links; /* inodes in use; directories; additional names */
+	uint64_t regular, symlinks, fast_symlinks, fifos, sockets;
+	uint64_t char_devices, block_devices;
+	uint64_t blocks; /* blocks in use */
+	uint64_t bad_blocks; /* of the bad-block inode */
+	uint64_t fragmented, fragmented_dirs; /* inodes whose blocks are not consecutive */
+	uint64_t indirect[3]; /* block maps with a block of that level minus one */
+	uint64_t itrees;
+	uint64_t ea_inodes; /* also counted as regular files */
+	uint64_t by_depth[6]; /* extent trees */
+	uint64_t large_files; /* regular files that need RO_LARGE_FILE */
+	uint64_t free_blocks, free_inodes; /* where they are known */
+	bool free_known;
+};
+
+/* What a round finds out about the filesystem; emptied before each round. */
+struct fsck_facts {
 	struct fsck_inode **groups; /* [img->groups] of [inodes_per_group], or NULL */
 	struct fsck_owners owners; /* owners.h */
-	XW_VEC(xw_ino)
-	misplaced; /* bigalloc: inodes with blocks not aligned to clusters */
+	XW_VEC(xw_ino) misplaced; /* bigalloc: inodes with blocks not aligned to clusters */
 	/* extent trees to be rewritten, once it is known which blocks are theirs; repairs/maps.c */
 	XW_VEC(struct fsck_rebuild) rebuilds;
 	XW_VEC(struct fsck_dir) dirs; /* by inode number */
@@ -183,30 +208,24 @@ struct fsck {
 	struct fsck_xattrs *xattrs; /* facts/xattrs.h */
 	struct fsck_quota *quota; /* facts/usage.h */
 	struct xw_table policies; /* of encrypted inodes; inode_encrypt.c */
-	struct fsck_counts {
-		uint64_t files, dirs, links; /* inodes in use; directories; additional names */
-		uint64_t regular, symlinks, fast_symlinks, fifos, sockets;
-		uint64_t char_devices, block_devices;
-		uint64_t blocks; /* blocks in use */
-		uint64_t bad_blocks; /* of the bad-block inode */
-		uint64_t fragmented, fragmented_dirs; /* inodes whose blocks are not consecutive */
-		uint64_t indirect[3]; /* block maps with a block of that level minus one */
-		uint64_t itrees;
-		uint64_t ea_inodes; /* also counted as regular files */
-		uint64_t by_depth[6]; /* extent trees */
-		uint64_t large_files; /* regular files that need RO_LARGE_FILE */
-		uint64_t free_blocks, free_inodes; /* where they are known */
-		bool free_known;
-	} counts;
+	struct fsck_counts counts;
 	xw_ino lost_found; /* 0: unknown so far */
-	bool names_known; /* `dirs` has run in this round: names and parents are facts */
+	bool names_known; /* `dirs` has run: names and parents are facts */
+};
+
+struct fsck {
+	struct fsck_opts opts; /* what the user asked for */
+	struct fsck_session ses;
+	struct fsck_start start;
+	struct fsck_round round;
+	struct fsck_facts facts;
 };
 
 /* All of the part has been looked at in this round. */
 static inline void fsck_looked(struct fsck *f, unsigned part)
 {
-	if (!f->looked[part])
-		f->looked[part] = (uint8_t)(f->round + 1);
+	if (!f->ses.looked[part])
+		f->ses.looked[part] = (uint8_t)(f->round.number + 1);
 }
 
 #endif

@@ -55,21 +55,23 @@ static const struct fsck_reporter reporter = {
 static int run(struct fsck_args *args)
 {
 	struct say *const s = &args->say;
-	struct fsck f = {
-		.opts = args->opts, .watch = &cli_commit_watch, .to = &reporter, .to_arg = s};
+	struct fsck f = {.opts = args->opts,
+			 .ses.watch = &cli_commit_watch,
+			 .ses.to = &reporter,
+			 .ses.to_arg = s};
 	struct fsck_outcome o = {0};
 	auto_free char *why = NULL; /* with --partition, which is named */
 
-	f.diag = (struct xw_diag){.log = log_line, .log_arg = s};
+	f.ses.diag = (struct xw_diag){.log = log_line, .log_arg = s};
 	say_progress_init(s);
 	cli_catch_interrupts();
 	xw_fsck_check(&f, &o);
 	say_wipe(s);
 	fflush(stdout);
-	why = o.rc && f.diag.code ? cli_line_text(&args->line, f.diag.text) : NULL;
+	why = o.rc && f.ses.diag.code ? cli_line_text(&args->line, f.ses.diag.text) : NULL;
 	if (why)
-		snprintf(f.diag.text, sizeof(f.diag.text), "%s", why);
-	if (o.rc && !f.findings.canceled && !f.findings.ended)
+		snprintf(f.ses.diag.text, sizeof(f.ses.diag.text), "%s", why);
+	if (o.rc && !f.ses.findings.canceled && !f.ses.findings.ended)
 		cli_error("%s", xw_fsck_why(&f, &o));
 	if (o.rc && !f.opts.offset)
 		cli_partition_hint(f.opts.image);

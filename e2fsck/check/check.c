@@ -10,7 +10,7 @@
 
 static void warn_skipped(struct fsck *f, const char *option)
 {
-	xw_log(&f->diag, XW_LOG_WARN,
+	xw_log(&f->ses.diag, XW_LOG_WARN,
 	       "%s: has the feature read-only: %s is skipped; xw-tune -O ^read-only clears it",
 	       xw_fsck_name(f), option);
 }
@@ -33,7 +33,7 @@ static void skip_rewriting(struct fsck *f)
 		{"-E share_xattrs", &o->share_xattrs},
 	};
 
-	if (!(f->img->sb.feature_ro_compat & XW_RO_READONLY))
+	if (!(f->ses.img->sb.feature_ro_compat & XW_RO_READONLY))
 		return;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
 		if (!*rows[i].flag)
@@ -53,7 +53,7 @@ static void skip_rewriting(struct fsck *f)
  */
 static int need_terminal(struct fsck *f)
 {
-	return xw_fail(&f->diag, XW_ERR_USAGE, "need terminal for interactive repairs");
+	return xw_fail(&f->ses.diag, XW_ERR_USAGE, "need terminal for interactive repairs");
 }
 
 /* Can a pending change be completed? Tries it in memory. */
@@ -80,7 +80,7 @@ static int full_check(struct fsck *f)
 	if (!f->opts.force)
 		fsck_forced(f);
 	rc = fsck_find_bad(f);
-	if (!rc && !f->stop)
+	if (!rc && !f->ses.stop)
 		rc = fsck_run(f);
 	fsck_pass_end(f);
 	return rc ? rc : fsck_last_look(f);
@@ -91,16 +91,16 @@ static int check(struct fsck *f, struct fsck_outcome *o)
 {
 	int rc = 0;
 
-	if (!f->img || f->stop)
+	if (!f->ses.img || f->ses.stop)
 		return 0;
 	skip_rewriting(f);
-	f->findings.modified = f->changed;
+	f->ses.findings.modified = f->round.changed;
 	o->skipped = f->opts.journal_only;
-	if (!o->skipped && !f->opts.force && !f->findings.found)
+	if (!o->skipped && !f->opts.force && !f->ses.findings.found)
 		rc = fsck_settle_clean(f, &o->skipped);
 	if (o->skipped) {
-		f->findings.modified = f->changed;
-		f->full = false; /* the time of the last check is not set */
+		f->ses.findings.modified = f->round.changed;
+		f->ses.full = false; /* the time of the last check is not set */
 	} else if (!rc) {
 		rc = full_check(f);
 	}
@@ -110,7 +110,7 @@ static int check(struct fsck *f, struct fsck_outcome *o)
 
 static int exit_status(const struct fsck *f, const struct fsck_outcome *o)
 {
-	const struct fsck_findings *all = &f->findings;
+	const struct fsck_findings *all = &f->ses.findings;
 	const bool any = all->found || all->followed;
 	const int rc = all->canceled ? 0 : o->rc;
 	/* as in e2fsck after "Abort?", or for an unknown feature */
@@ -123,7 +123,7 @@ static int exit_status(const struct fsck *f, const struct fsck_outcome *o)
 		status |= FSCK_EXIT_ERROR;
 	if (all->reboot)
 		status |= FSCK_EXIT_REBOOT;
-	if (f->checked_elsewhere) /* as e2fsck, but not for a mounted device */
+	if (f->start.checked_elsewhere) /* as e2fsck, but not for a mounted device */
 		status |= FSCK_EXIT_LEFT;
 	if (!aborted && (all->left || all->ended || (any && !o->committed && !o->skipped)))
 		status |= FSCK_EXIT_LEFT;
@@ -134,7 +134,7 @@ static int exit_status(const struct fsck *f, const struct fsck_outcome *o)
 	if (o->root_completed) /* the interrupted repair would have had the same status */
 		status |= FSCK_EXIT_FIXED;
 	/* As in e2fsck, marking a filesystem clean counts as a repair. */
-	if (o->committed && f->was_dirty && !o->skipped)
+	if (o->committed && f->start.dirty && !o->skipped)
 		status |= FSCK_EXIT_FIXED;
 	/* as in e2fsck: LEFT excludes FIXED */
 	return status & FSCK_EXIT_LEFT ? status & ~FSCK_EXIT_FIXED : status;
@@ -143,7 +143,7 @@ static int exit_status(const struct fsck *f, const struct fsck_outcome *o)
 /* Record an interrupted change that opening has found. */
 static void note_recovered(const struct fsck *f, struct fsck_outcome *o, bool root)
 {
-	const struct xw_recover_info *info = f->edit ? xw_edit_recovered(f->edit) : NULL;
+	const struct xw_recover_info *info = f->ses.edit ? xw_edit_recovered(f->ses.edit) : NULL;
 
 	if (!info)
 		return;
@@ -166,20 +166,22 @@ void xw_fsck_check(struct fsck *f, struct fsck_outcome *o)
 		rc = fsck_open(f);
 	if (!rc)
 		rc = check(f, o);
-	if (f->dev && (!rc || rc == XW_ERR_IO) && fsck_check_readable(f))
+	if (f->ses.dev && (!rc || rc == XW_ERR_IO) && fsck_check_readable(f))
 		rc = XW_ERR_IO;
 	if (fsck_is_ended(f))
-		f->findings.canceled = true;
+		f->ses.findings.canceled = true;
 	note_recovered(f, o, root);
-	o->committed = !rc && !f->stop && !f->findings.canceled && f->opts.mode != FSCK_NO;
-	f->findings.modified |= f->findings.fixed > 0; /* includes repairs made by opening alone */
+	o->committed = !rc && !f->ses.stop && !f->ses.findings.canceled && f->opts.mode != FSCK_NO;
+	f->ses.findings.modified |=
+		f->ses.findings.fixed > 0; /* includes repairs made by opening alone */
 	closed = fsck_close(f, o->committed);
 	if (closed)
 		o->committed = false;
-	f->findings.reboot = o->root_completed || (root && o->committed && f->findings.modified);
+	f->ses.findings.reboot =
+		o->root_completed || (root && o->committed && f->ses.findings.modified);
 	o->rc = rc ? rc : closed;
-	if (o->rc && fsck_is_ended(f) && !f->undecided)
-		f->findings.canceled = true;
+	if (o->rc && fsck_is_ended(f) && !f->ses.undecided)
+		f->ses.findings.canceled = true;
 	o->status = exit_status(f, o);
 }
 
@@ -187,11 +189,11 @@ const char *xw_fsck_why(const struct fsck *f, const struct fsck_outcome *o)
 {
 	if (!o->rc)
 		return NULL;
-	return f->diag.code ? f->diag.text : xw_err_text(o->rc);
+	return f->ses.diag.code ? f->ses.diag.text : xw_err_text(o->rc);
 }
 
 void xw_fsck_end(struct fsck *f)
 {
 	fsck_findings_free(f);
-	xw_vec_free(&f->bad);
+	xw_vec_free(&f->ses.bad);
 }

@@ -8,20 +8,20 @@
 
 struct fsck_tally xw_fsck_tally(const struct fsck *f, const struct fsck_outcome *o)
 {
-	const struct fsck_findings *all = &f->findings;
+	const struct fsck_findings *all = &f->ses.findings;
 	const bool failed = o->status & FSCK_EXIT_ERROR || all->ended || all->canceled;
 
 	return (struct fsck_tally){
 		.clean = !o->rc && !all->left && !all->ended && !all->canceled,
-		.modified =
-			f->replayed_there || (all->modified && !failed && f->opts.mode != FSCK_NO),
+		.modified = f->start.replayed_on_disk ||
+			    (all->modified && !failed && f->opts.mode != FSCK_NO),
 		.found = all->found,
 		/* Repairs that were not written do not count. */
 		.repaired = failed ? 0 : all->fixed,
 		.left = all->left + (failed ? all->fixed : 0),
 		.later = all->followed,
 		.notes = all->notes,
-		.rounds = f->round + 1,
+		.rounds = f->round.number + 1,
 	};
 }
 
@@ -47,7 +47,7 @@ void xw_fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_
 	xw_json_u64(j, "notes", t.notes);
 	xw_json_u64(j, "rounds", t.rounds);
 	xw_json_u64(j, "exit_status", (uint64_t)o->status);
-	if (f->steps.space.requests) /* repairs have allocated blocks */
-		xw_space_stats_json(&f->steps.space, j, "mballoc");
+	if (f->ses.steps.space.requests) /* repairs have allocated blocks */
+		xw_space_stats_json(&f->ses.steps.space, j, "mballoc");
 	xw_json_end(j, '}');
 }

@@ -40,15 +40,15 @@ static void warn_if_in_use(struct fsck *f, enum xw_mounted how)
 	const char *user;
 
 	if (how == XW_MOUNTED)
-		xw_log(&f->diag, XW_LOG_WARN,
+		xw_log(&f->ses.diag, XW_LOG_WARN,
 		       "%s is mounted; what is found may be a change in progress", f->opts.image);
 	else if (how == XW_MOUNTED_RDONLY)
-		xw_log(&f->diag, XW_LOG_WARN, "%s is mounted read-only", f->opts.image);
+		xw_log(&f->ses.diag, XW_LOG_WARN, "%s is mounted read-only", f->opts.image);
 	if (how != XW_NOT_MOUNTED)
 		return;
 	user = user_of(f->opts.image, loop, sizeof(loop));
 	if (user)
-		xw_log(&f->diag, XW_LOG_WARN,
+		xw_log(&f->ses.diag, XW_LOG_WARN,
 		       "%s is in use by %s; what is found may be a change in progress",
 		       f->opts.image, user);
 }
@@ -87,8 +87,8 @@ int fsck_check_mounted(struct fsck *f, bool *root)
 	f->opts.mounted = *root || (how == XW_MOUNTED_RDONLY && f->opts.force);
 	/* this is normal for the root filesystem at boot, and e2fsck is silent, too */
 	if (f->opts.mounted && !*root)
-		xw_log(&f->diag, XW_LOG_WARN, "%s is mounted read-only", f->opts.image);
+		xw_log(&f->ses.diag, XW_LOG_WARN, "%s is mounted read-only", f->opts.image);
 	if (how == XW_NOT_MOUNTED || f->opts.mounted)
 		return 0;
-	return xw_fail(&f->diag, XW_ERR_BUSY, "%s is mounted; cannot continue", f->opts.image);
+	return xw_fail(&f->ses.diag, XW_ERR_BUSY, "%s is mounted; cannot continue", f->opts.image);
 }

@@ -45,17 +45,17 @@ static_assert(XW_ARRAY_SIZE(phases) <= FSCK_PART_SPACE, "a part for each phase")
 
 static int run_round(struct fsck *f)
 {
-	for (unsigned i = 0; i < XW_ARRAY_SIZE(phases) && !f->stop && !f->again; i++) {
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(phases) && !f->ses.stop && !f->round.again; i++) {
 		int rc;
 
 		fsck_pass(f, phases[i].pass);
-		if (f->stop)
+		if (f->ses.stop)
 			return 0;
-		f->part = i;
+		f->round.part = i;
 		rc = phases[i].run(f);
 		if (rc)
 			return rc;
-		if (f->names_known || !phases[i].names)
+		if (f->facts.names_known || !phases[i].names)
 			fsck_looked(f, i);
 	}
 	return 0;
@@ -63,20 +63,20 @@ static int run_round(struct fsck *f)
 
 static int one_round(struct fsck *f)
 {
-	struct fsck_findings *const all = &f->findings;
+	struct fsck_findings *const all = &f->ses.findings;
 	const uint64_t fixed = all->fixed, repaired = fsck_repaired(all);
 	const enum fsck_mode mode = f->opts.mode;
 	int rc;
 
 	fsck_unused_note(f);
 	fsck_facts_free(f);
-	f->changed = f->allocated = f->again = f->quota_checked = false;
-	if (f->leave)
+	f->round = (struct fsck_round){.number = f->round.number, .pass = f->round.pass};
+	if (f->ses.report_only)
 		f->opts.mode = FSCK_NO;
 	rc = run_round(f);
 	f->opts.mode = mode;
-	all->modified |= f->changed;
-	if (!f->stop && !f->changed) { /* none of the accepted repairs was possible */
+	all->modified |= f->round.changed;
+	if (!f->ses.stop && !f->round.changed) { /* none of the accepted repairs was possible */
 		all->left += fsck_repaired(all) - repaired;
 		all->fixed = fixed;
 	}
@@ -86,30 +86,30 @@ static int one_round(struct fsck *f)
 /* Something was not repaired or not checked, so the filesystem is not marked clean. */
 static void count_left(struct fsck *f)
 {
-	f->findings.left += !f->findings.left;
+	f->ses.findings.left += !f->ses.findings.left;
 }
 
 int fsck_run(struct fsck *f)
 {
-	f->full = true;
-	f->findings.modified = f->changed; /* by opening */
-	for (f->round = 0; f->round < ROUNDS_MAX; f->round++) {
+	f->ses.full = true;
+	f->ses.findings.modified = f->round.changed; /* by opening */
+	for (f->round.number = 0; f->round.number < ROUNDS_MAX; f->round.number++) {
 		const int rc = one_round(f);
 
 		if (rc)
 			return rc;
-		if (f->leave || (f->again && !f->changed))
+		if (f->ses.report_only || (f->round.again && !f->round.changed))
 			count_left(f);
-		if (f->leave || f->stop || !f->changed)
+		if (f->ses.report_only || f->ses.stop || !f->round.changed)
 			return 0;
 		/* -n: changes in memory are not checked and reported a second time */
-		if (f->opts.mode == FSCK_NO && !f->again)
+		if (f->opts.mode == FSCK_NO && !f->round.again)
 			return 0;
 	}
 	/*
 	 * The rounds do not converge: report the rest as with -n, and keep the repairs made so far.
 	 */
-	f->leave = true;
+	f->ses.report_only = true;
 	count_left(f);
 	return one_round(f);
 }

@@ -13,19 +13,19 @@ static void count_replayed(struct fsck *f)
 	uint64_t clusters = 0, inodes = 0;
 	struct xw_group_desc gd;
 
-	if (f->opts.mode != FSCK_NO || !f->replayed || f->owners.claims)
+	if (f->opts.mode != FSCK_NO || !f->start.replayed || f->facts.owners.claims)
 		return;
-	for (uint64_t g = 0; g < xw_image_groups_here(f->img); g++) {
-		if (xw_image_group(f->img, g, &gd)) {
-			xw_diag_clear(&f->diag);
+	for (uint64_t g = 0; g < xw_image_groups_here(f->ses.img); g++) {
+		if (xw_image_group(f->ses.img, g, &gd)) {
+			xw_diag_clear(&f->ses.diag);
 			return;
 		}
 		clusters += gd.free_blocks;
 		inodes += gd.free_inodes;
 	}
-	f->counts.free_known = true;
-	f->counts.free_blocks = clusters << xw_image_cluster_bits(f->img);
-	f->counts.free_inodes = inodes;
+	f->facts.counts.free_known = true;
+	f->facts.counts.free_blocks = clusters << xw_image_cluster_bits(f->ses.img);
+	f->facts.counts.free_inodes = inodes;
 }
 
 void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
@@ -35,17 +35,17 @@ void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
 	bool counted;
 
 	*s = (struct fsck_summary){0};
-	if (!f->img)
+	if (!f->ses.img)
 		return;
 	count_replayed(f);
-	sb = &f->img->sb;
-	s->counts = f->counts;
+	sb = &f->ses.img->sb;
+	s->counts = f->facts.counts;
 	s->inodes_count = sb->inodes_count;
 	s->blocks_count = sb->blocks_count;
-	s->block_size = f->img->block_size;
-	counted = f->opts.mode == FSCK_NO && f->counts.free_known;
-	free_inodes = counted ? f->counts.free_inodes : sb->free_inodes_count;
-	free_blocks = counted ? f->counts.free_blocks : sb->free_blocks_count;
+	s->block_size = f->ses.img->block_size;
+	counted = f->opts.mode == FSCK_NO && f->facts.counts.free_known;
+	free_inodes = counted ? f->facts.counts.free_inodes : sb->free_inodes_count;
+	free_blocks = counted ? f->facts.counts.free_blocks : sb->free_blocks_count;
 	s->inodes = sb->inodes_count - XW_MIN(free_inodes, sb->inodes_count);
 	s->blocks = sb->blocks_count - XW_MIN(free_blocks, sb->blocks_count);
 	if (sb->max_mnt_count > 0 && sb->mnt_count < (unsigned)sb->max_mnt_count)

@@ -11,17 +11,17 @@ enum { DOT_SIZE = 12 };
 void fsck_dir_enter(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
-	struct fsck_dir *d = &f->dirs.v[i];
+	struct fsck_dir *d = &f->facts.dirs.v[i];
 	const struct fsck_inode *in = fsck_inode(f, d->ino);
 
 	if (s->d == d)
 		return;
 	s->d = d;
 	s->tree = d->itree ? fsck_itree(f, d->ino) : NULL;
-	s->seed = xw_inode_seed(f->img->csum_seed, d->ino, d->generation);
+	s->seed = xw_inode_seed(f->ses.img->csum_seed, d->ino, d->generation);
 	s->encrypted = in && in->flags & FSCK_I_ENCRYPT;
 	s->folded = in && in->flags & FSCK_I_CASEFOLD;
-	s->version = xw_dx_version(&f->img->sb, f->img->sb.def_hash_version);
+	s->version = xw_dx_version(&f->ses.img->sb, f->ses.img->sb.def_hash_version);
 }
 
 bool fsck_dir_is_root(const void *block, uint32_t block_size)
@@ -85,7 +85,7 @@ struct xw_dirblock_area fsck_dir_area_of(const struct fsck_dirscan *s, const str
 		.data = a->data,
 		.size = a->size,
 		.seed = s->seed,
-		.inodes_count = s->f->img->sb.inodes_count,
+		.inodes_count = s->f->ses.img->sb.inodes_count,
 		.csum = a->tail,
 		.filetype = true, /* without the feature it must be 0 */
 		.any_names = s->encrypted,

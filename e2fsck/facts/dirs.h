@@ -19,7 +19,8 @@ struct fsck_dup_slot {
 
 struct fsck_dirscan {
 	struct fsck *f;
-	uint32_t *first; /* [dirs.n + 1]: index of each directory's first block in f->dirblocks */
+	/* [dirs.n + 1]: index of each directory's first block in f->facts.dirblocks */
+	uint32_t *first;
 	struct fsck_leaf *leaves; /* [dirblocks.n]; NULL: no directory is indexed */
 	uint32_t hash_seed[4];
 	bool filetype, csum;
@@ -55,7 +56,7 @@ struct fsck_area {
 	bool tail; /* ends with a checksum */
 };
 
-/* Make directory i of f->dirs the current one. */
+/* Make directory i of f->facts.dirs the current one. */
 void fsck_dir_enter(struct fsck_dirscan *s, uint32_t i);
 /* The dx hash of a name in the current directory. False: it cannot be computed. */
 bool fsck_dir_hash(const struct fsck_dirscan *s, const struct xw_dirent *e, uint32_t *major);

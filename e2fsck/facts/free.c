@@ -18,7 +18,7 @@ struct span {
 static bool find_in(const struct fsck *f, struct span group, uint64_t from, const uint8_t *bits,
 		    uint64_t *out)
 {
-	const struct xw_blockset *claims = f->owners.claims;
+	const struct xw_blockset *claims = f->facts.owners.claims;
 
 	for (uint64_t n = from, start, len; n < group.end; n++) {
 		const uint64_t bit = n - group.first;
@@ -48,23 +48,23 @@ static bool read_bitmap(struct fsck *f, uint64_t group, uint8_t *bits)
 {
 	struct xw_group_desc gd;
 
-	if (xw_image_group(f->img, group, &gd)) {
-		xw_diag_clear(&f->diag);
+	if (xw_image_group(f->ses.img, group, &gd)) {
+		xw_diag_clear(&f->ses.diag);
 		return false;
 	}
-	return !xw_image_block_uninit(f->img, &gd) &&
-	       xw_image_has_blocks(f->img, gd.block_bitmap, 1) &&
+	return !xw_image_block_uninit(f->ses.img, &gd) &&
+	       xw_image_has_blocks(f->ses.img, gd.block_bitmap, 1) &&
 	       !fsck_read(f, gd.block_bitmap, 1, bits);
 }
 
 static bool find_in_group(struct fsck *f, uint64_t group, uint64_t from, uint8_t *bits,
 			  uint64_t *out)
 {
-	const uint32_t per_group = xw_image_group_bits(f->img);
+	const uint32_t per_group = xw_image_group_bits(f->ses.img);
 	const struct span s = {group * per_group,
 			       XW_MIN((group + 1) * per_group, fsck_clusters(f))};
 
-	if (xw_blockset_count(f->owners.claims, s.first, s.end - s.first) == s.end - s.first)
+	if (xw_blockset_count(f->facts.owners.claims, s.first, s.end - s.first) == s.end - s.first)
 		return false;
 	return find_in(f, s, XW_MAX(from, s.first),
 		       bits && read_bitmap(f, group, bits) ? bits : NULL, out);
@@ -76,8 +76,8 @@ static bool find_in_group(struct fsck *f, uint64_t group, uint64_t from, uint8_t
  */
 static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *out)
 {
-	const uint64_t groups = f->img->groups, near = goal / xw_image_group_bits(f->img);
-	const uint64_t first = f->owners.searched ? f->owners.searched : near + 1;
+	const uint64_t groups = f->ses.img->groups, near = goal / xw_image_group_bits(f->ses.img);
+	const uint64_t first = f->facts.owners.searched ? f->facts.owners.searched : near + 1;
 
 	if (find_in_group(f, near, goal, bits, out))
 		return true;
@@ -86,7 +86,7 @@ static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *ou
 
 		if (!find_in_group(f, g, 0, bits, out))
 			continue;
-		f->owners.searched = g;
+		f->facts.owners.searched = g;
 		return true;
 	}
 	return false;
@@ -94,15 +94,15 @@ static bool find_free(struct fsck *f, uint64_t goal, uint8_t *bits, uint64_t *ou
 
 int fsck_claim_free(struct fsck *f, enum fsck_owner owner, xw_blk goal, xw_blk *blk)
 {
-	const unsigned shift = xw_image_cluster_bits(f->img);
-	const uint64_t at = xw_image_has_blocks(f->img, goal, 1) ? fsck_cluster(f, goal) : 0;
-	auto_free uint8_t *bits = malloc(f->img->block_size);
+	const unsigned shift = xw_image_cluster_bits(f->ses.img);
+	const uint64_t at = xw_image_has_blocks(f->ses.img, goal, 1) ? fsck_cluster(f, goal) : 0;
+	auto_free uint8_t *bits = malloc(f->ses.img->block_size);
 	uint64_t n = 0;
 
 	if (!bits)
-		return xw_fail_nomem(&f->diag, "the blocks in use");
+		return xw_fail_nomem(&f->ses.diag, "the blocks in use");
 	if (!find_free(f, at, bits, &n) && !find_free(f, at, NULL, &n))
 		return XW_ERR_NOSPC;
-	*blk = f->img->sb.first_data_block + (n << shift);
+	*blk = f->ses.img->sb.first_data_block + (n << shift);
 	return fsck_claim(f, owner, *blk, 1, NULL);
 }

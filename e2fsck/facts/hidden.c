@@ -35,7 +35,7 @@ bool fsck_is_hidden(const struct xw_super *sb, xw_ino ino)
  */
 static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf)
 {
-	auto_quiet quiet = fsck_quiet(&f->img->diag);
+	auto_quiet quiet = fsck_quiet(&f->ses.img->diag);
 	struct xw_map_run run = {0};
 	struct xw_inode file = *in;
 	bool have;
@@ -43,16 +43,16 @@ static bool first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, u
 	if (in->flags & XW_FL_INLINE_DATA)
 		return false;
 	file.mode = XW_S_IFREG;
-	have = !xw_map_lookup(f->img, ino, &file, 0, &run) && run.len &&
+	have = !xw_map_lookup(f->ses.img, ino, &file, 0, &run) && run.len &&
 	       !fsck_read(f, run.pblk, 1, buf);
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	return have;
 }
 
 /* Does the block begin like a quota file of that type? All other contents can be recomputed. */
 bool fsck_has_quota(struct fsck *f, xw_ino ino, const struct xw_inode *in, int type)
 {
-	auto_free uint8_t *buf = malloc(f->img->block_size);
+	auto_free uint8_t *buf = malloc(f->ses.img->block_size);
 
 	return buf && first_block(f, ino, in, buf) &&
 	       xw_quota_is_header(buf, (enum xw_quota_type)type);
@@ -69,7 +69,7 @@ static bool has_orphans(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 
 bool fsck_is_hidden_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 
 	if (!fsck_is_hidden(sb, ino))
 		return false;
@@ -79,7 +79,7 @@ bool fsck_is_hidden_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 
 bool fsck_is_quota_file(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	if (!(sb->feature_ro_compat & XW_RO_QUOTA))
 		return false;

@@ -12,14 +12,14 @@
 static bool find_value(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw,
 		       size_t *first, size_t *at, struct xw_xattr_entry *e)
 {
-	const unsigned begin = xw_inode_xattr_off(in, &f->img->sb);
+	const unsigned begin = xw_inode_xattr_off(in, &f->ses.img->sb);
 	struct xw_walk_xattr_item item;
 	struct xw_walk_xattr it;
 
 	*first = begin + XW_XATTR_IHDR;
-	if (!begin || *first >= f->img->inode_size || peek32(raw + begin) != XW_XATTR_MAGIC)
+	if (!begin || *first >= f->ses.img->inode_size || peek32(raw + begin) != XW_XATTR_MAGIC)
 		return false;
-	xw_walk_xattr_inode(&it, raw + begin, f->img->inode_size - begin);
+	xw_walk_xattr_inode(&it, raw + begin, f->ses.img->inode_size - begin);
 	while (xw_walk_xattr_next(&it, &item) && item.rule != XW_XATTR_BAD_ENTRY) {
 		*e = item.e;
 		*at = item.off - XW_XATTR_IHDR;

@@ -41,15 +41,16 @@ static void dirty_free(struct dirty *d)
 
 static int dirty_blocks(struct fsck *f, struct dirty *d)
 {
-	*d = (struct dirty){.unit = xw_overlay_block_size(f->dev), .bs = f->img->block_size};
-	return xw_overlay_dirty(f->dev, &d->v, &d->n);
+	*d = (struct dirty){.unit = xw_overlay_block_size(f->ses.dev),
+			    .bs = f->ses.img->block_size};
+	return xw_overlay_dirty(f->ses.dev, &d->v, &d->n);
 }
 
 /* The blocks first .. end of dirty block i. */
 static void blocks_of(const struct fsck *f, const struct dirty *d, size_t i, xw_blk *first,
 		      xw_blk *end)
 {
-	const xw_blk blocks = f->img->sb.blocks_count;
+	const xw_blk blocks = f->ses.img->sb.blocks_count;
 
 	*first = XW_MIN(d->v[i] * d->unit / d->bs, blocks);
 	*end = XW_MIN(xw_div_up((d->v[i] + 1) * d->unit, d->bs), blocks);
@@ -57,26 +58,27 @@ static void blocks_of(const struct fsck *f, const struct dirty *d, size_t i, xw_
 
 static bool differs(const struct look *l, xw_blk blk, uint8_t *buf)
 {
-	const uint32_t bs = l->f->img->block_size;
+	const uint32_t bs = l->f->ses.img->block_size;
 
 	return !xw_dev_pread(l->base, buf, bs, blk * bs) &&
-	       !xw_dev_pread(l->f->dev, buf + bs, bs, blk * bs) && memcmp(buf, buf + bs, bs) != 0;
+	       !xw_dev_pread(l->f->ses.dev, buf + bs, bs, blk * bs) &&
+	       memcmp(buf, buf + bs, bs) != 0;
 }
 
 static int add_changed(struct look *l, xw_blk blk, uint8_t *buf)
 {
 	struct fsck *f = l->f;
 
-	if (!fsck_owns(f, FSCK_O_DATA, blk, 1) || (f->opened && xw_blockset_has(f->opened, blk)) ||
-	    !differs(l, blk, buf))
+	if (!fsck_owns(f, FSCK_O_DATA, blk, 1) ||
+	    (f->ses.opened && xw_blockset_has(f->ses.opened, blk)) || !differs(l, blk, buf))
 		return 0;
-	return fsck_set_add(&l->changed, f->img->sb.blocks_count, blk, 1, NULL);
+	return fsck_set_add(&l->changed, f->ses.img->sb.blocks_count, blk, 1, NULL);
 }
 
 static int find_changed(struct look *l)
 {
 	struct fsck *f = l->f;
-	auto_free uint8_t *buf = malloc(2 * (size_t)f->img->block_size);
+	auto_free uint8_t *buf = malloc(2 * (size_t)f->ses.img->block_size);
 	auto_end(dirty_free) struct dirty d = {0};
 	xw_blk blk, end;
 	int rc = buf ? dirty_blocks(f, &d) : XW_ERR_NOMEM;
@@ -84,7 +86,7 @@ static int find_changed(struct look *l)
 	for (size_t i = 0; i < d.n && !rc; i++)
 		for (blocks_of(f, &d, i, &blk, &end); blk < end && !rc; blk++)
 			rc = add_changed(l, blk, buf);
-	return rc ? xw_fail_nomem(&f->diag, "the last look") : 0;
+	return rc ? xw_fail_nomem(&f->ses.diag, "the last look") : 0;
 }
 
 /*
@@ -132,7 +134,7 @@ static int look_at_run(struct look *l, xw_ino ino, const struct xw_walk_map_item
 /* Did this inode have a changed block on the base? */
 static int look_at(struct look *l, xw_ino ino, const uint8_t *raw)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_super *sb = &l->f->ses.img->sb;
 	struct xw_walk_map_item item;
 	struct xw_inode in;
 	int more = 0, rc;
@@ -148,26 +150,26 @@ static int look_at(struct look *l, xw_ino ino, const uint8_t *raw)
 		else if (more == 1 && fsck_node_is_foreign(l->f, &in, item.pblk))
 			xw_walk_map_skip(&l->walk);
 	}
-	return rc || more < 0 ? xw_fail_nomem(&l->f->diag, "the last look") : 0;
+	return rc || more < 0 ? xw_fail_nomem(&l->f->ses.diag, "the last look") : 0;
 }
 
 static int look_at_table(struct look *l, uint64_t group, uint8_t *table)
 {
 	struct fsck *f = l->f;
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const uint32_t per_group = img->sb.inodes_per_group;
 	struct xw_group_desc gd;
 	int rc = 0;
 
-	if (!f->groups || !f->groups[group] || xw_image_group(f->img, group, &gd) ||
+	if (!f->facts.groups || !f->facts.groups[group] || xw_image_group(f->ses.img, group, &gd) ||
 	    !xw_image_has_blocks(img, gd.inode_table, img->itable_blocks) ||
 	    xw_dev_pread(l->base, table, (size_t)per_group * img->inode_size,
 			 gd.inode_table * img->block_size)) {
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 		return 0;
 	}
 	for (uint32_t i = 0; i < per_group && !rc && !l->ino; i++)
-		if (f->groups[group][i].flags & FSCK_I_USED)
+		if (f->facts.groups[group][i].flags & FSCK_I_USED)
 			rc = look_at(l, (xw_ino)(group * per_group + i + 1),
 				     table + (size_t)i * img->inode_size);
 	return rc;
@@ -176,12 +178,13 @@ static int look_at_table(struct look *l, uint64_t group, uint8_t *table)
 static int look_at_tables(struct look *l)
 {
 	struct fsck *f = l->f;
-	auto_free uint8_t *table = malloc((size_t)f->img->sb.inodes_per_group * f->img->inode_size);
-	int rc = table ? 0 : xw_fail_nomem(&f->diag, "the last look");
+	auto_free uint8_t *table =
+		malloc((size_t)f->ses.img->sb.inodes_per_group * f->ses.img->inode_size);
+	int rc = table ? 0 : xw_fail_nomem(&f->ses.diag, "the last look");
 
-	xw_walk_map_init(&l->walk, l->base, &f->img->sb);
-	xw_walk_map_init(&l->now, f->dev, &f->img->sb);
-	for (uint64_t g = 0; g < xw_image_groups_here(f->img) && !rc && !l->ino; g++)
+	xw_walk_map_init(&l->walk, l->base, &f->ses.img->sb);
+	xw_walk_map_init(&l->now, f->ses.dev, &f->ses.img->sb);
+	for (uint64_t g = 0; g < xw_image_groups_here(f->ses.img) && !rc && !l->ino; g++)
 		rc = look_at_table(l, g, table);
 	xw_walk_map_free(&l->walk);
 	xw_walk_map_free(&l->now);
@@ -194,30 +197,30 @@ int fsck_opened(struct fsck *f)
 	xw_blk blk, end;
 	int rc = dirty_blocks(f, &d);
 
-	xw_blockset_free(f->opened);
-	f->opened = NULL;
+	xw_blockset_free(f->ses.opened);
+	f->ses.opened = NULL;
 	for (size_t i = 0; i < d.n && !rc; i++) {
 		blocks_of(f, &d, i, &blk, &end);
 		if (blk < end)
-			rc = fsck_set_add(&f->opened, f->img->sb.blocks_count, blk, end - blk,
-					  NULL);
+			rc = fsck_set_add(&f->ses.opened, f->ses.img->sb.blocks_count, blk,
+					  end - blk, NULL);
 	}
-	return rc ? xw_fail_nomem(&f->diag, "the journal's blocks") : 0;
+	return rc ? xw_fail_nomem(&f->ses.diag, "the journal's blocks") : 0;
 }
 
 int fsck_declare(struct fsck *f, xw_blk blk)
 {
-	return fsck_set_add(&f->opened, f->img->sb.blocks_count, blk, 1, NULL)
-		       ? xw_fail_nomem(&f->diag, "the last look")
+	return fsck_set_add(&f->ses.opened, f->ses.img->sb.blocks_count, blk, 1, NULL)
+		       ? xw_fail_nomem(&f->ses.diag, "the last look")
 		       : 0;
 }
 
 int fsck_last_look(struct fsck *f)
 {
-	struct look l = {.f = f, .base = xw_overlay_base(f->dev)};
+	struct look l = {.f = f, .base = xw_overlay_base(f->ses.dev)};
 	int rc;
 
-	if (f->opts.mode == FSCK_NO || f->stop)
+	if (f->opts.mode == FSCK_NO || f->ses.stop)
 		return 0;
 	rc = find_changed(&l);
 	if (!rc && l.changed)
@@ -225,7 +228,7 @@ int fsck_last_look(struct fsck *f)
 	xw_blockset_free(l.changed);
 	if (rc || !l.ino)
 		return rc;
-	return xw_fail(&f->diag, XW_ERR_INTERNAL,
+	return xw_fail(&f->ses.diag, XW_ERR_INTERNAL,
 		       "%s: the repairs would change block %llu, which is contents of inode %u: "
 		       "nothing was written; please report this, with the image's metadata "
 		       "(e2image -r)",

@@ -16,19 +16,19 @@ enum { FOREIGN_MIN = 8 }; /* up to this many wrong pointers, the block may be a 
  */
 static bool is_foreign(struct fsck *f, xw_blk blk)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *block = malloc(bs);
 	unsigned good = 0, bad = 0;
 
 	if (!block || fsck_read(f, blk, 1, block)) {
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 		return false;
 	}
 	for (uint32_t i = 0; i < bs; i += 4) {
 		const uint32_t to = peek32(block + i);
 
-		good += to && xw_image_has_blocks(f->img, to, 1);
-		bad += to && !xw_image_has_blocks(f->img, to, 1);
+		good += to && xw_image_has_blocks(f->ses.img, to, 1);
+		bad += to && !xw_image_has_blocks(f->ses.img, to, 1);
 	}
 	return bad > FOREIGN_MIN && bad > good;
 }

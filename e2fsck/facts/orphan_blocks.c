@@ -22,7 +22,7 @@ bool fsck_orphan_is_clean(const uint8_t *buf, uint32_t slots)
 static void look_at_block(struct fsck *f, struct fsck_orphan_file *o, xw_lblk lblk, xw_blk blk,
 			  uint8_t *buf)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	const bool doubtful = !o->known && o->blocks >= BLOCKS_UNKNOWN_MAX;
 
 	o->blocks++;
@@ -48,7 +48,7 @@ static int look_at_map(struct fsck *f, xw_ino ino, const struct xw_inode *in, ui
 
 	file.mode = XW_S_IFREG;
 	*whole = true;
-	if (!xw_map_begin(f->img, ino, &file, 0, &it))
+	if (!xw_map_begin(f->ses.img, ino, &file, 0, &it))
 		while (!rc && (more = xw_map_next(&it, &run)) > 0) {
 			*whole = *whole && run.lblk == next;
 			next = run.lblk + run.len;
@@ -63,8 +63,8 @@ static int look_at_map(struct fsck *f, xw_ino ino, const struct xw_inode *in, ui
 int fsck_orphan_file_read(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 			  struct fsck_orphan_file *o)
 {
-	const uint32_t bs = f->img->block_size;
-	auto_quiet quiet = fsck_quiet(&f->img->diag);
+	const uint32_t bs = f->ses.img->block_size;
+	auto_quiet quiet = fsck_quiet(&f->ses.img->diag);
 	auto_free uint8_t *buf = malloc(bs);
 	struct xw_inode read;
 	bool whole;
@@ -72,20 +72,20 @@ int fsck_orphan_file_read(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 
 	*o = (struct fsck_orphan_file){.in_use = UINT64_MAX};
 	if (!buf)
-		return xw_fail_nomem(&f->diag, "orphan file");
-	if (ino < f->img->sb.first_ino || ino > f->img->sb.inodes_count)
+		return xw_fail_nomem(&f->ses.diag, "orphan file");
+	if (ino < f->ses.img->sb.first_ino || ino > f->ses.img->sb.inodes_count)
 		return 0;
-	if (!in && !xw_image_inode(f->img, ino, &read, NULL))
+	if (!in && !xw_image_inode(f->ses.img, ino, &read, NULL))
 		in = &read;
 	if (in && !(in->flags & XW_FL_INLINE_DATA)) {
-		o->csum = xw_super_has_csum(&f->img->sb);
-		o->seed = xw_image_inode_seed(f->img, ino, in);
+		o->csum = xw_super_has_csum(&f->ses.img->sb);
+		o->seed = xw_image_inode_seed(f->ses.img, ino, in);
 		rc = look_at_map(f, ino, in, buf, o, &whole);
 		o->valid = whole && (in->mode & XW_S_IFMT) == XW_S_IFREG && in->links &&
 			   o->blocks && o->blocks * bs == in->size;
 	}
-	xw_diag_clear(&f->diag);
-	return rc ? xw_fail_nomem(&f->diag, "orphan file") : 0;
+	xw_diag_clear(&f->ses.diag);
+	return rc ? xw_fail_nomem(&f->ses.diag, "orphan file") : 0;
 }
 
 bool fsck_orphan_file_is(const struct fsck_orphan_file *o)

@@ -38,8 +38,8 @@ struct span {
 
 static struct span span_of(const struct fsck *f, xw_blk blk, uint64_t len)
 {
-	const xw_blk base = f->img->sb.first_data_block;
-	const unsigned bits = xw_image_cluster_bits(f->img);
+	const xw_blk base = f->ses.img->sb.first_data_block;
+	const unsigned bits = xw_image_cluster_bits(f->ses.img);
 
 	return (struct span){(blk - base) >> bits, ((blk + len - 1 - base) >> bits) + 1};
 }
@@ -51,12 +51,12 @@ uint64_t fsck_cluster(const struct fsck *f, xw_blk blk)
 
 uint64_t fsck_clusters(const struct fsck *f)
 {
-	return span_of(f, f->img->sb.blocks_count - 1, 1).end;
+	return span_of(f, f->ses.img->sb.blocks_count - 1, 1).end;
 }
 
 static int no_memory(struct fsck *f)
 {
-	return xw_fail_nomem(&f->diag, "the blocks in use");
+	return xw_fail_nomem(&f->ses.diag, "the blocks in use");
 }
 
 static bool has_set(enum fsck_owner owner)
@@ -66,7 +66,7 @@ static bool has_set(enum fsck_owner owner)
 
 static int contest(struct fsck *f, struct span s)
 {
-	struct fsck_owners *o = &f->owners;
+	struct fsck_owners *o = &f->facts.owners;
 	uint64_t start, n;
 	int rc = 0;
 
@@ -78,7 +78,7 @@ static int contest(struct fsck *f, struct span s)
 
 int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, uint64_t *again)
 {
-	struct fsck_owners *o = &f->owners;
+	struct fsck_owners *o = &f->facts.owners;
 	const struct span s = span_of(f, blk, len);
 	uint64_t had = 0;
 	int rc = 0;
@@ -94,7 +94,7 @@ int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, 
 
 int fsck_give(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
 {
-	struct fsck_owners *o = &f->owners;
+	struct fsck_owners *o = &f->facts.owners;
 	const struct span s = span_of(f, blk, len);
 
 	if (!has_set(owner))
@@ -106,7 +106,7 @@ int fsck_give(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
 
 void fsck_unclaim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
 {
-	struct fsck_owners *o = &f->owners;
+	struct fsck_owners *o = &f->facts.owners;
 	const struct span s = span_of(f, blk, len);
 
 	for (uint64_t n = s.first; o->claims && n < s.end; n++) {
@@ -120,15 +120,15 @@ void fsck_unclaim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t le
 
 int fsck_claim_metadata(struct fsck *f)
 {
-	struct fsck_owners *o = &f->owners;
-	const xw_blk end = f->img->sb.blocks_count;
-	const int rc = xw_sysmap_new(f->img, &o->sysmap);
+	struct fsck_owners *o = &f->facts.owners;
+	const xw_blk end = f->ses.img->sb.blocks_count;
+	const int rc = xw_sysmap_new(f->ses.img, &o->sysmap);
 
 	if (rc)
 		return rc;
 	if (!o->claims && xw_blockset_new(fsck_clusters(f), &o->claims))
 		return no_memory(f);
-	for (xw_blk blk = f->img->sb.first_data_block; blk < end;) {
+	for (xw_blk blk = f->ses.img->sb.first_data_block; blk < end;) {
 		bool is_meta;
 		const uint64_t n = xw_sysmap_at(o->sysmap, blk, end - blk, &is_meta);
 		const struct span s = span_of(f, blk, n);
@@ -143,12 +143,12 @@ int fsck_claim_metadata(struct fsck *f)
 int fsck_places_changed(struct fsck *f)
 {
 	struct xw_sysmap *fresh;
-	int rc = xw_sysmap_new(f->img, &fresh);
+	int rc = xw_sysmap_new(f->ses.img, &fresh);
 
 	if (rc)
 		return rc;
-	xw_sysmap_free(f->owners.sysmap);
-	f->owners.sysmap = fresh;
+	xw_sysmap_free(f->facts.owners.sysmap);
+	f->facts.owners.sysmap = fresh;
 	return 0;
 }
 
@@ -156,7 +156,7 @@ int fsck_places_changed(struct fsck *f)
 
 static bool has(const struct fsck *f, const struct xw_blockset *set, xw_blk blk)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 
 	return set && blk >= sb->first_data_block && blk < sb->blocks_count &&
 	       xw_blockset_has(set, span_of(f, blk, 1).first);
@@ -164,12 +164,12 @@ static bool has(const struct fsck *f, const struct xw_blockset *set, xw_blk blk)
 
 bool fsck_is_claimed(const struct fsck *f, xw_blk blk)
 {
-	return has(f, f->owners.claims, blk);
+	return has(f, f->facts.owners.claims, blk);
 }
 
 bool fsck_is_contested(const struct fsck *f, xw_blk blk)
 {
-	return has(f, f->owners.contested, blk);
+	return has(f, f->facts.owners.contested, blk);
 }
 
 bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len)
@@ -177,8 +177,8 @@ bool fsck_is_metadata(const struct fsck *f, xw_blk blk, uint64_t len)
 	const xw_blk end = blk + len;
 	bool is_meta = false;
 
-	while (f->owners.sysmap && blk < end && !is_meta)
-		blk += xw_sysmap_at(f->owners.sysmap, blk, end - blk, &is_meta);
+	while (f->facts.owners.sysmap && blk < end && !is_meta)
+		blk += xw_sysmap_at(f->facts.owners.sysmap, blk, end - blk, &is_meta);
 	return is_meta;
 }
 
@@ -187,7 +187,7 @@ static bool is_data(const struct fsck *f, xw_blk blk)
 	if (!fsck_is_claimed(f, blk) || fsck_is_metadata(f, blk, 1))
 		return false;
 	for (int i = 0; i < FSCK_OWNERS; i++)
-		if (has(f, f->owners.of[i], blk))
+		if (has(f, f->facts.owners.of[i], blk))
 			return false;
 	return true;
 }
@@ -196,7 +196,7 @@ static bool is_of(const struct fsck *f, enum fsck_owner owner, xw_blk blk)
 {
 	if (owner == FSCK_O_GROUP)
 		return fsck_is_metadata(f, blk, 1);
-	return owner == FSCK_O_DATA ? is_data(f, blk) : has(f, f->owners.of[owner], blk);
+	return owner == FSCK_O_DATA ? is_data(f, blk) : has(f, f->facts.owners.of[owner], blk);
 }
 
 /*
@@ -209,12 +209,12 @@ static bool is_shared(const struct fsck *f, enum fsck_owner owner, xw_blk blk)
 	if (!fsck_is_contested(f, blk))
 		return false;
 	return owner != FSCK_O_GROUP ||
-	       !(f->owners.copied || has(f, f->owners.of[FSCK_O_BAD], blk));
+	       !(f->facts.owners.copied || has(f, f->facts.owners.of[FSCK_O_BAD], blk));
 }
 
 bool fsck_owns(const struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
 {
-	if (!xw_image_has_blocks(f->img, blk, len))
+	if (!xw_image_has_blocks(f->ses.img, blk, len))
 		return false;
 	for (uint64_t i = 0; i < len; i++)
 		if (!is_of(f, owner, blk + i) || is_shared(f, owner, blk + i))
@@ -228,20 +228,20 @@ bool fsck_may_change(const struct fsck *f, xw_blk blk)
 		return true;
 	if (fsck_is_metadata(f, blk, 1))
 		return !is_shared(f, FSCK_O_GROUP, blk);
-	return !is_data(f, blk) && (!fsck_is_contested(f, blk) || f->owners.copied);
+	return !is_data(f, blk) && (!fsck_is_contested(f, blk) || f->facts.owners.copied);
 }
 
 bool fsck_metadata_is_shared(const struct fsck *f)
 {
-	const unsigned bits = xw_image_cluster_bits(f->img);
+	const unsigned bits = xw_image_cluster_bits(f->ses.img);
 	const uint64_t end = fsck_clusters(f);
 	uint64_t start, n;
 
-	for (uint64_t at = 0; f->owners.contested && at < end; at = start + n) {
-		if (!xw_blockset_next_in(f->owners.contested, at, end, &start, &n))
+	for (uint64_t at = 0; f->facts.owners.contested && at < end; at = start + n) {
+		if (!xw_blockset_next_in(f->facts.owners.contested, at, end, &start, &n))
 			break;
 		for (uint64_t i = 0; i < n << bits; i++) {
-			const xw_blk blk = f->img->sb.first_data_block + (start << bits) + i;
+			const xw_blk blk = f->ses.img->sb.first_data_block + (start << bits) + i;
 
 			if (fsck_is_metadata(f, blk, 1) && is_shared(f, FSCK_O_GROUP, blk))
 				return true;

@@ -12,21 +12,21 @@ static const struct xw_table_kind kept_kind = XW_TABLE_BY_U64(struct fsck_kept);
 
 int fsck_keep(struct fsck *f, enum fsck_owner owner, xw_blk blk, const uint8_t *data)
 {
-	struct xw_table *t = &f->owners.kept;
+	struct xw_table *t = &f->facts.owners.kept;
 	struct fsck_kept *slot;
 
 	if (xw_table_room(t, &kept_kind, NULL))
-		return xw_fail_nomem(&f->diag, "repaired blocks");
+		return xw_fail_nomem(&f->ses.diag, "repaired blocks");
 	slot = xw_table_slot(t, &kept_kind, NULL, xw_table_number(blk), &blk);
 	if (!slot->blk) {
-		slot->data = malloc(f->img->block_size);
+		slot->data = malloc(f->ses.img->block_size);
 		if (!slot->data)
-			return xw_fail_nomem(&f->diag, "repaired blocks");
+			return xw_fail_nomem(&f->ses.diag, "repaired blocks");
 		slot->blk = blk;
 		t->n++;
 	}
 	slot->owner = owner;
-	memcpy(slot->data, data, f->img->block_size);
+	memcpy(slot->data, data, f->ses.img->block_size);
 	return 0;
 }
 
@@ -39,12 +39,12 @@ void fsck_kept_free(struct fsck_owners *o)
 
 int fsck_kept_list(struct fsck *f, struct fsck_kept **v, size_t *n)
 {
-	const struct xw_table *t = &f->owners.kept;
+	const struct xw_table *t = &f->facts.owners.kept;
 
 	*n = 0;
 	*v = malloc((t->n + 1) * sizeof(**v));
 	if (!*v)
-		return xw_fail_nomem(&f->diag, "repaired blocks");
+		return xw_fail_nomem(&f->ses.diag, "repaired blocks");
 	for (size_t i = 0; i < t->size; i++) {
 		const struct fsck_kept *k = xw_table_at(t, &kept_kind, i);
 
@@ -58,13 +58,13 @@ int fsck_kept_list(struct fsck *f, struct fsck_kept **v, size_t *n)
 
 int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf)
 {
-	const uint32_t bs = f->img->block_size;
-	int rc = xw_dev_pread(f->dev, buf, n * bs, blk * bs);
+	const uint32_t bs = f->ses.img->block_size;
+	int rc = xw_dev_pread(f->ses.dev, buf, n * bs, blk * bs);
 
-	for (uint64_t i = 0; i < n && !rc && f->owners.kept.n; i++) {
+	for (uint64_t i = 0; i < n && !rc && f->facts.owners.kept.n; i++) {
 		const xw_blk key = blk + i;
-		const struct fsck_kept *slot =
-			xw_table_get(&f->owners.kept, &kept_kind, NULL, xw_table_number(key), &key);
+		const struct fsck_kept *slot = xw_table_get(&f->facts.owners.kept, &kept_kind, NULL,
+							    xw_table_number(key), &key);
 
 		if (slot)
 			memcpy((uint8_t *)buf + i * bs, slot->data, bs);
@@ -74,8 +74,8 @@ int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf)
 
 int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw)
 {
-	const int rc = xw_image_inode(f->img, ino, in, raw);
+	const int rc = xw_image_inode(f->ses.img, ino, in, raw);
 
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	return rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM ? 0 : rc;
 }

@@ -19,7 +19,7 @@ struct fsck_usage *fsck_usage_get(const struct xw_table *usage, uint32_t id)
 
 bool fsck_quota_is_on(struct fsck *f, int type)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	return sb->feature_ro_compat & XW_RO_QUOTA && *fsck_quota_inum(sb, type);
 }
@@ -33,13 +33,13 @@ static bool is_collected(struct fsck *f, int type)
 	const uint32_t both = XW_RO_QUOTA | XW_RO_PROJECT;
 
 	return fsck_quota_is_on(f, type) ||
-	       (type == XW_QUOTA_PROJECT && (f->img->sb.feature_ro_compat & both) == both);
+	       (type == XW_QUOTA_PROJECT && (f->ses.img->sb.feature_ro_compat & both) == both);
 }
 
 /* Is the inode included in its owners' usage? Hidden inodes and EA inodes are not. */
 static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const struct fsck_inode *facts = fsck_inode(f, ino);
 
 	/* Tested without the feature, too: a later inode may prove that the feature is in use. */
@@ -52,12 +52,12 @@ static bool counts(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 
 static int add(struct fsck *f, int type, uint32_t id, uint64_t inodes, uint64_t space)
 {
-	struct xw_table *t = &f->quota->usage[type];
+	struct xw_table *t = &f->facts.quota->usage[type];
 	const uint64_t key = fsck_usage_key(id);
 	struct fsck_usage *u;
 
 	if (xw_table_room(t, &fsck_usage_by_id, NULL))
-		return xw_fail_nomem(&f->diag, "quota usage");
+		return xw_fail_nomem(&f->ses.diag, "quota usage");
 	u = xw_table_slot(t, &fsck_usage_by_id, NULL, xw_table_number(key), &key);
 	t->n += !u->key;
 	u->key = key;
@@ -84,28 +84,29 @@ static int charge(struct fsck *f, const struct xw_inode *in, uint64_t inodes, ui
 
 int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	const uint64_t ea = f->xattrs && f->xattrs->last == ino ? f->xattrs->last_ea : 0;
+	const uint64_t ea =
+		f->facts.xattrs && f->facts.xattrs->last == ino ? f->facts.xattrs->last_ea : 0;
 
-	if (!(f->img->sb.feature_ro_compat & XW_RO_QUOTA) || !counts(f, ino, in))
+	if (!(f->ses.img->sb.feature_ro_compat & XW_RO_QUOTA) || !counts(f, ino, in))
 		return 0;
-	if (!f->quota)
-		f->quota = calloc(1, sizeof(*f->quota));
-	if (!f->quota)
-		return xw_fail_nomem(&f->diag, "quota usage");
-	return charge(f, in, 1 + ea, 512 * xw_inode_fs_blocks_512(in, &f->img->sb));
+	if (!f->facts.quota)
+		f->facts.quota = calloc(1, sizeof(*f->facts.quota));
+	if (!f->facts.quota)
+		return xw_fail_nomem(&f->ses.diag, "quota usage");
+	return charge(f, in, 1 + ea, 512 * xw_inode_fs_blocks_512(in, &f->ses.img->sb));
 }
 
 int fsck_quota_remove(struct fsck *f, const struct xw_inode *in)
 {
-	if (!f->quota || !in->links)
+	if (!f->facts.quota || !in->links)
 		return 0;
-	return charge(f, in, -UINT64_C(1), -(512 * xw_inode_fs_blocks_512(in, &f->img->sb)));
+	return charge(f, in, -UINT64_C(1), -(512 * xw_inode_fs_blocks_512(in, &f->ses.img->sb)));
 }
 
 void fsck_quota_free(struct fsck *f)
 {
-	for (int type = 0; f->quota && type < XW_QUOTA_TYPES; type++)
-		xw_table_free(&f->quota->usage[type]);
-	free(f->quota);
-	f->quota = NULL;
+	for (int type = 0; f->facts.quota && type < XW_QUOTA_TYPES; type++)
+		xw_table_free(&f->facts.quota->usage[type]);
+	free(f->facts.quota);
+	f->facts.quota = NULL;
 }

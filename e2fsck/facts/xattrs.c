@@ -11,14 +11,14 @@ const struct xw_table_kind fsck_ea_by_ino = XW_TABLE_BY_U32(struct fsck_ea);
 
 void fsck_xattrs_free(struct fsck *f)
 {
-	if (!f->xattrs)
+	if (!f->facts.xattrs)
 		return;
-	xw_table_free(&f->xattrs->blocks);
-	xw_table_free(&f->xattrs->eas);
-	xw_vec_free(&f->xattrs->users);
-	free(f->xattrs->buf);
-	free(f->xattrs);
-	f->xattrs = NULL;
+	xw_table_free(&f->facts.xattrs->blocks);
+	xw_table_free(&f->facts.xattrs->eas);
+	xw_vec_free(&f->facts.xattrs->users);
+	free(f->facts.xattrs->buf);
+	free(f->facts.xattrs);
+	f->facts.xattrs = NULL;
 }
 
 static void *slot_of(struct fsck *f, struct xw_table *t, const struct xw_table_kind *kind,
@@ -26,13 +26,13 @@ static void *slot_of(struct fsck *f, struct xw_table *t, const struct xw_table_k
 {
 	if (!xw_table_room(t, kind, NULL))
 		return xw_table_slot(t, kind, NULL, xw_table_number(n), key);
-	xw_fail_nomem(&f->diag, "extended attributes");
+	xw_fail_nomem(&f->ses.diag, "extended attributes");
 	return NULL;
 }
 
 struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk)
 {
-	struct xw_table *t = &f->xattrs->blocks;
+	struct xw_table *t = &f->facts.xattrs->blocks;
 	struct fsck_xattr_block *slot = slot_of(f, t, &fsck_xattr_by_block, blk, &blk);
 
 	if (!slot)
@@ -44,7 +44,7 @@ struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk)
 
 struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino)
 {
-	struct xw_table *t = &f->xattrs->eas;
+	struct xw_table *t = &f->facts.xattrs->eas;
 	struct fsck_ea *slot = slot_of(f, t, &fsck_ea_by_ino, ino, &ino);
 
 	if (!slot)
@@ -56,5 +56,5 @@ struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino)
 
 const struct fsck_ea *fsck_ea_at(const struct fsck *f, size_t i)
 {
-	return xw_table_at(&f->xattrs->eas, &fsck_ea_by_ino, i);
+	return xw_table_at(&f->facts.xattrs->eas, &fsck_ea_by_ino, i);
 }

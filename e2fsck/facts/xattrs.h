@@ -45,7 +45,7 @@ extern const struct xw_table_kind fsck_xattr_by_block, fsck_ea_by_ino;
 /* Slots of the tables, created if necessary; NULL: out of memory, reported. */
 struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk);
 struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino);
-/* Slot i of f->xattrs->eas. */
+/* Slot i of f->facts.xattrs->eas. */
 const struct fsck_ea *fsck_ea_at(const struct fsck *f, size_t i);
 void fsck_xattrs_free(struct fsck *f);
 

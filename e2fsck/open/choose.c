@@ -289,8 +289,8 @@ static int put_super(struct fsck *f, struct xw_super *sb)
 
 	sb->block_group_nr = 0;
 	xw_super_encode(sb, raw);
-	f->changed = f->renew_backups = true;
-	return xw_dev_pwrite(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+	f->round.changed = f->ses.renew_backups = true;
+	return xw_dev_pwrite(f->ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET);
 }
 
 /* The copy that fits the device best. */
@@ -330,8 +330,8 @@ static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_s
 {
 	struct xw_super sb = known ? *was : c->sb;
 
-	f->super_lost = f->from_backup = true;
-	f->backup_group = c->sb.block_group_nr;
+	f->start.super_lost = f->start.from_backup = true;
+	f->start.backup_group = c->sb.block_group_nr;
 	if (known)
 		for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
 			take(&sb, &c->sb, &fields[i]);
@@ -392,7 +392,7 @@ static int refuse_unknown(struct fsck *f, const struct xw_super *sb)
 	if (!has_unknown(sb))
 		return 0;
 	return xw_fail(
-		&f->diag, XW_ERR_UNSUPPORTED,
+		&f->ses.diag, XW_ERR_UNSUPPORTED,
 		"%s: unknown features (compat 0x%x, incompat 0x%x, ro_compat 0x%x): get a newer "
 		"version of xw-fsck",
 		f->opts.image, u.compat, u.incompat, u.ro);
@@ -513,7 +513,7 @@ static bool declined_places(const struct fsck *f, const struct xw_super *mended,
 static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
 			struct fsck_copies *all)
 {
-	const bool lost_csum = has_lost_csum(f->dev, sb), sum_is_wrong = is_damaged(raw);
+	const bool lost_csum = has_lost_csum(f->ses.dev, sb), sum_is_wrong = is_damaged(raw);
 	const bool damaged = lost_csum || sum_is_wrong;
 	struct xw_super mended = *sb, proposed;
 	const struct fsck_copy *c;
@@ -522,26 +522,26 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	mended.magic = XW_SUPER_MAGIC;
 	if (lost_csum)
 		mended.feature_ro_compat |= XW_RO_METADATA_CSUM;
-	fsck_copies_usual(f->dev, sb, all);
+	fsck_copies_usual(f->ses.dev, sb, all);
 	drop_foreign(all, sb);
-	c = best_copy(f->dev, all);
-	if (!c && (fsck_super_penalty(f->dev, &mended) > fsck_super_ideal(&mended) ||
+	c = best_copy(f->ses.dev, all);
+	if (!c && (fsck_super_penalty(f->ses.dev, &mended) > fsck_super_ideal(&mended) ||
 		   has_copies(&mended)))
-		c = find_copy(f->dev, &mended, all);
+		c = find_copy(f->ses.dev, &mended, all);
 	if (c)
-		mend_by_copy(f->dev, &mended, all, c, damaged);
+		mend_by_copy(f->ses.dev, &mended, all, c, damaged);
 	/* If a backup agrees, something else is damaged. */
 	if (!(c && same_fields(&mended, &c->sb)))
-		mend_alone(f->dev, &mended, damaged);
+		mend_alone(f->ses.dev, &mended, damaged);
 	if (!(c && c->sb.blocks_count == mended.blocks_count))
-		mended.blocks_count = fsck_counted_blocks(f->dev, &mended);
+		mended.blocks_count = fsck_counted_blocks(f->ses.dev, &mended);
 	if (!damaged && fsck_super_is_newer(sb, &mended))
 		return refuse_unknown(f, sb);
 	proposed = mended;
-	f->features_differ = features_differ(all, &mended);
-	f->stale_backups = f->features_differ || has_stale(all, &mended);
+	f->start.features_differ = features_differ(all, &mended);
+	f->start.stale_backups = f->start.features_differ || has_stale(all, &mended);
 	if (c)
-		f->backup_group = c->sb.block_group_nr;
+		f->start.backup_group = c->sb.block_group_nr;
 	if (sum_is_wrong)
 		put = FSCK_FOUND(f, SUPER_CSUM);
 	if (memcmp(&mended, sb, sizeof(mended)) != 0) {
@@ -551,13 +551,13 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 		 * checksum and copy it
 		 */
 		put |= memcmp(&mended, sb, sizeof(mended)) != 0;
-		f->leave |= declined_places(f, &mended, &proposed);
+		f->ses.report_only |= declined_places(f, &mended, &proposed);
 	}
 	if (has_unknown(&mended) && !has_unknown(&proposed))
 		fsck_leave(f);
 	if (f->opts.mode == FSCK_NO &&
 	    (mended.magic != XW_SUPER_MAGIC ||
-	     (is_too_long(f->dev, &mended) && !is_too_long(f->dev, &proposed)) ||
+	     (is_too_long(f->ses.dev, &mended) && !is_too_long(f->ses.dev, &proposed)) ||
 	     (has_unknown(&mended) && !has_unknown(&proposed))))
 		return put_super(f, &proposed); /* read-only: continue with it in memory */
 	if (refuse_unknown(f, &mended))
@@ -597,34 +597,34 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 	bool proved;
 	int limit;
 
-	fsck_copies_usual(f->dev, NULL, all);
+	fsck_copies_usual(f->ses.dev, NULL, all);
 	if (!all->n)
-		fsck_copies_search(f->dev, UINT64_MAX, all);
-	c = best_copy(f->dev, all);
-	if (c && fits_better(f->dev, sb, c)) {
+		fsck_copies_search(f->ses.dev, UINT64_MAX, all);
+	c = best_copy(f->ses.dev, all);
+	if (c && fits_better(f->ses.dev, sb, c)) {
 		all->n = 0;
-		f->super_lost = true;
+		f->start.super_lost = true;
 		return mend_primary(f, sb, raw, all);
 	}
 	if (c)
 		return use_copy(f, c, sb,
 				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
 					c->sb.mkfs_time == sb->mkfs_time);
-	proved = fsck_mend_alone(f->dev, &mended, true) && fsck_super_usable(&mended);
+	proved = fsck_mend_alone(f->ses.dev, &mended, true) && fsck_super_usable(&mended);
 	limit = proved ? INT_MAX : sb->magic == XW_SUPER_MAGIC ? 16 : 6;
 	if (!is_damaged(raw)) /* except for the magic */
-		mend_alone(f->dev, &mended, false);
-	mended.blocks_count = fsck_counted_blocks(f->dev, &mended);
-	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->dev, &mended) >= limit ||
+		mend_alone(f->ses.dev, &mended, false);
+	mended.blocks_count = fsck_counted_blocks(f->ses.dev, &mended);
+	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->ses.dev, &mended) >= limit ||
 	    (!proved && count_changes(sb, &mended) > MENDED_MAX))
-		return xw_fail(&f->diag, XW_ERR_INPUT,
+		return xw_fail(&f->ses.diag, XW_ERR_INPUT,
 			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
 			       f->opts.image);
-	f->super_lost = true;
+	f->start.super_lost = true;
 	proposed = mended;
 	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
 		mended.state &= (uint16_t)~XW_STATE_VALID;
-	f->leave |= declined_places(f, &mended, &proposed);
+	f->ses.report_only |= declined_places(f, &mended, &proposed);
 	if (!fsck_super_usable(&mended) || (has_unknown(&mended) && !has_unknown(&proposed))) {
 		fsck_leave(f); /* continue with the proposed one, in memory */
 		mended = proposed;
@@ -664,12 +664,12 @@ int fsck_choose_super(struct fsck *f)
 	int rc;
 
 	memset(&sb, 0, sizeof(sb)); /* superblocks are compared as bytes, padding included */
-	if (f->dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
-		return xw_fail(&f->diag, XW_ERR_INPUT,
+	if (f->ses.dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
+		return xw_fail(&f->ses.diag, XW_ERR_INPUT,
 			       "%s: too small to hold an ext2, ext3 or ext4 filesystem",
 			       f->opts.image);
-	quiet = fsck_quiet(&f->dev->diag); /* an unreadable primary counts as lost */
-	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET))
+	quiet = fsck_quiet(&f->ses.dev->diag); /* an unreadable primary counts as lost */
+	if (xw_dev_pread(f->ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET))
 		memset(raw, 0, sizeof(raw));
 	fsck_quiet_end(&quiet);
 	rc = xw_super_decode(raw, &sb);
@@ -683,8 +683,8 @@ int fsck_choose_super(struct fsck *f)
 		all.n = 0; /* the primary is checked as without -b */
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&
-	    !fsck_features_are_odd(&sb) && has_log(f->dev, &sb))
-		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
+	    !fsck_features_are_odd(&sb) && has_log(f->ses.dev, &sb))
+		return xw_fail(&f->ses.diag, XW_ERR_UNSUPPORTED,
 			       "%s: an external journal, not a filesystem", f->opts.image);
 	if (!rc && fsck_super_usable(&sb))
 		return mend_primary(f, &sb, raw, &all);

@@ -104,19 +104,19 @@ int fsck_copies_named(struct fsck *f, struct fsck_copies *all)
 	const uint64_t block = f->opts.backup;
 	uint32_t bs = f->opts.block_size ? f->opts.block_size : 1024;
 	const uint32_t last = f->opts.block_size ? f->opts.block_size : 65536;
-	auto_quiet quiet = fsck_quiet(&f->dev->diag);
+	auto_quiet quiet = fsck_quiet(&f->ses.dev->diag);
 	struct fsck_copy c = {0};
 	bool found = false;
 
 	for (; bs <= last && !found; bs *= 2) {
 		c.at = block * bs;
-		found = c.at <= f->dev->size && f->dev->size - c.at >= sizeof(c.raw) &&
-			!xw_dev_pread(f->dev, c.raw, sizeof(c.raw), c.at) &&
+		found = c.at <= f->ses.dev->size && f->ses.dev->size - c.at >= sizeof(c.raw) &&
+			!xw_dev_pread(f->ses.dev, c.raw, sizeof(c.raw), c.at) &&
 			!xw_super_decode(c.raw, &c.sb) && xw_super_block_size(&c.sb) == bs &&
 			fsck_super_usable(&c.sb);
 	}
 	if (!found)
-		return xw_fail(&f->diag, XW_ERR_INPUT, "%s: no valid superblock in block %llu",
+		return xw_fail(&f->ses.diag, XW_ERR_INPUT, "%s: no valid superblock in block %llu",
 			       f->opts.image, (unsigned long long)block);
 	add_copy(all, &c);
 	return 0;

@@ -8,14 +8,14 @@
 
 int fsck_reopen(struct fsck *f)
 {
-	xw_log_fn *const log = f->diag.log;
+	xw_log_fn *const log = f->ses.diag.log;
 	int rc;
 
-	xw_image_close(f->img);
-	f->img = NULL;
-	f->diag.log = NULL; /* that the journal needs recovery is a finding, not a warning */
-	rc = xw_image_open(f->dev, IMAGE_FLAGS, &f->diag, &f->img);
-	f->diag.log = log;
+	xw_image_close(f->ses.img);
+	f->ses.img = NULL;
+	f->ses.diag.log = NULL; /* that the journal needs recovery is a finding, not a warning */
+	rc = xw_image_open(f->ses.dev, IMAGE_FLAGS, &f->ses.diag, &f->ses.img);
+	f->ses.diag.log = log;
 	return rc;
 }
 

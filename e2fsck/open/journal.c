@@ -60,7 +60,7 @@ static bool read_runs(struct fsck *f, struct fsck_journal *j, struct runs *r)
 	struct xw_map_run run;
 	int more;
 
-	if (xw_map_begin(f->img, j->ino, &j->in, 0, &it))
+	if (xw_map_begin(f->ses.img, j->ino, &j->in, 0, &it))
 		return true; /* no blocks: too short for a journal */
 	while ((more = xw_map_next(&it, &run)) > 0) {
 		if (run.lblk != r->mapped || run.unwritten || xw_vec_push(&r->v, run))
@@ -77,13 +77,13 @@ static bool read_runs(struct fsck *f, struct fsck_journal *j, struct runs *r)
  */
 bool fsck_journal_is_whole(struct fsck *f, struct fsck_journal *j)
 {
-	const uint32_t bs = f->img->block_size;
-	auto_quiet quiet = fsck_quiet(&f->img->diag);
+	const uint32_t bs = f->ses.img->block_size;
+	auto_quiet quiet = fsck_quiet(&f->ses.img->diag);
 	auto_end(runs_free) struct runs runs = {0};
 
 	j->blocks = j->in.size / bs;
 	if ((j->in.mode & XW_S_IFMT) != XW_S_IFREG || !j->in.links || j->in.size % bs ||
-	    j->blocks < XW_JBD2_MIN_BLOCKS || j->blocks > f->img->sb.blocks_count)
+	    j->blocks < XW_JBD2_MIN_BLOCKS || j->blocks > f->ses.img->sb.blocks_count)
 		return false;
 	return read_runs(f, j, &runs) && runs.mapped == j->blocks && !overlap(&runs);
 }
@@ -97,7 +97,7 @@ int fsck_journal_load(struct fsck *f, xw_ino ino, struct fsck_journal *j)
 /* Use the backup of the inode in the superblock. */
 bool fsck_journal_from_saved(struct fsck *f, struct fsck_journal *j)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 
 	if (sb->jnl_backup_type != FSCK_JOURNAL_SAVED_TYPE)
 		return false;
@@ -122,8 +122,8 @@ bool fsck_journal_has_log(struct fsck *f, const struct fsck_journal *j)
 	uint8_t raw[XW_JSB_SIZE];
 	struct xw_jsb jsb;
 
-	return !xw_dev_pread(f->dev, raw, sizeof(raw), j->first * f->img->block_size) &&
-	       !xw_jsb_decode(raw, &jsb) && jsb.blocksize == f->img->block_size &&
+	return !xw_dev_pread(f->ses.dev, raw, sizeof(raw), j->first * f->ses.img->block_size) &&
+	       !xw_jsb_decode(raw, &jsb) && jsb.blocksize == f->ses.img->block_size &&
 	       jsb.maxlen <= j->blocks && jsb.nr_users <= 1;
 }
 
@@ -137,7 +137,7 @@ bool fsck_journal_is_inside(struct fsck *f)
 
 bool fsck_journal_fields_agree(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const bool device = sb->journal_dev || fsck_journal_has_uuid(sb);
 
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL))
@@ -154,7 +154,7 @@ bool fsck_journal_may_be(const struct xw_super *sb, xw_ino ino)
 
 int fsck_journal_drop(struct fsck *f, const struct fsck_journal *j, bool again)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	int rc = 0;
 
 	if (j->ino == XW_INO_JOURNAL && (j->in.mode || j->in.links || j->in.size))
@@ -165,8 +165,8 @@ int fsck_journal_drop(struct fsck *f, const struct fsck_journal *j, bool again)
 	memset(sb->journal_uuid, 0, sizeof(sb->journal_uuid));
 	memset(sb->jnl_blocks, 0, sizeof(sb->jnl_blocks));
 	sb->jnl_backup_type = 0;
-	f->journal_lost = again;
-	f->renew_backups = true;
+	f->start.journal_lost = again;
+	f->ses.renew_backups = true;
 	return rc ? rc : fsck_super_write(f);
 }
 
@@ -180,14 +180,14 @@ int fsck_drop_external(struct fsck *f)
 int fsck_drop_journal(struct fsck *f)
 {
 	struct fsck_journal j = {0};
-	int rc = fsck_journal_load(f, f->img->sb.journal_inum, &j);
+	int rc = fsck_journal_load(f, f->ses.img->sb.journal_inum, &j);
 
 	return rc ? rc : fsck_journal_drop(f, &j, true);
 }
 
 bool fsck_journal_is_empty(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	struct fsck_journal j = {.ino = sb->journal_inum};
 	uint8_t raw[XW_JSB_SIZE];
 	struct xw_jsb jsb;
@@ -196,6 +196,6 @@ bool fsck_journal_is_empty(struct fsck *f)
 		return true;
 	return fsck_journal_may_be(sb, j.ino) && !fsck_journal_load(f, j.ino, &j) &&
 	       fsck_journal_is_whole(f, &j) && fsck_journal_has_log(f, &j) &&
-	       !xw_dev_pread(f->dev, raw, sizeof(raw), j.first * f->img->block_size) &&
+	       !xw_dev_pread(f->ses.dev, raw, sizeof(raw), j.first * f->ses.img->block_size) &&
 	       !xw_jsb_decode(raw, &jsb) && !xw_jsb_verify(raw) && !jsb.start && !jsb.err;
 }

@@ -15,7 +15,7 @@ struct fsck_journal {
 	uint64_t blocks;
 };
 
-/* replay.c: the log of f->img. XW_ERR_IO, and others without a message. */
+/* replay.c: the log of f->ses.img. XW_ERR_IO, and others without a message. */
 int fsck_log_open(struct fsck *f, struct xw_log **log);
 /*
  * Replay on the overlay. flags: of session/journal.h. 0: done, or nothing to do; 1: the journal is

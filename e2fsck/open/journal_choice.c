@@ -265,7 +265,7 @@ static int is_overtaken(struct chooser *c, const struct outcome *o, size_t i, bo
 
 static int compare_blocks(struct chooser *c, struct outcome *o)
 {
-	const struct xw_image *img = c->f->img;
+	const struct xw_image *img = c->f->ses.img;
 
 	for (size_t i = 0; i < o->plan.blocks.n; i++) {
 		const xw_blk blk = o->plan.blocks.v[i].blk;
@@ -301,7 +301,7 @@ static int try_outcome(struct chooser *c, struct outcome *o)
 
 	if (rc || goes_back(o))
 		return rc;
-	rc = xw_overlay_open(c->f->dev, c->log->block_size, NULL, &trial);
+	rc = xw_overlay_open(c->f->ses.dev, c->log->block_size, NULL, &trial);
 	if (rc)
 		return rc;
 	rc = xw_replay_apply(c->log, &o->plan, UINT64_MAX, trial);
@@ -339,7 +339,7 @@ static bool is_worse(const struct outcome *o, const struct tally *alone)
 static int make_plan(struct chooser *c, struct outcome *o, unsigned flags)
 {
 	o->flags = flags;
-	return xw_replay_plan(c->log, flags, c->f->img->sb.blocks_count, &o->plan);
+	return xw_replay_plan(c->log, flags, c->f->ses.img->sb.blocks_count, &o->plan);
 }
 
 /* Choose between two outcomes that are both better than no replay. */
@@ -380,10 +380,10 @@ static int choose(struct chooser *c, unsigned *flags)
 	if (!rc)
 		rc = make_plan(c, &c->rest, all | XW_REPLAY_REST);
 	if (!rc)
-		rc = find_tables(c->f->img, &c->tables);
+		rc = find_tables(c->f->ses.img, &c->tables);
 	if (rc)
 		return rc;
-	rc = count_all(c->f->dev, &alone);
+	rc = count_all(c->f->ses.dev, &alone);
 	if (!rc)
 		rc = try_outcome(c, &c->before);
 	if (!rc && c->before.plan.headers)
@@ -424,11 +424,11 @@ int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags)
 	int rc;
 
 	*flags = XW_REPLAY_SALVAGE;
-	rc = xw_replay_plan(log, 0, f->img->sb.blocks_count, &plan);
+	rc = xw_replay_plan(log, 0, f->ses.img->sb.blocks_count, &plan);
 	xw_replay_free(&plan);
 	if (rc == XW_ERR_CHECKSUM || rc == XW_ERR_CORRUPT)
 		rc = try_outcomes(f, log, flags);
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	return rc == XW_ERR_NOMEM || rc == XW_ERR_IO ? rc : 0;
 }
 

@@ -26,13 +26,13 @@ static int open_device(struct fsck *f, struct xw_dev **dev)
 	char uuid[UUID_STR_LEN];
 
 	if (f->opts.journal)
-		return xw_dev_open_file(f->opts.journal, flags, &f->diag, dev);
-	uuid_unparse_lower(f->img->sb.journal_uuid, uuid);
-	if (f->to && f->to->find_device)
-		found = f->to->find_device(f->to_arg, uuid);
+		return xw_dev_open_file(f->opts.journal, flags, &f->ses.diag, dev);
+	uuid_unparse_lower(f->ses.img->sb.journal_uuid, uuid);
+	if (f->ses.to && f->ses.to->find_device)
+		found = f->ses.to->find_device(f->ses.to_arg, uuid);
 	if (found)
-		return xw_dev_open_file(found, flags, &f->diag, dev);
-	return xw_fail(&f->diag, XW_ERR_NOTFOUND,
+		return xw_dev_open_file(found, flags, &f->ses.diag, dev);
+	return xw_fail(&f->ses.diag, XW_ERR_NOTFOUND,
 		       "%s: the journal needs to be recovered, and no device has its UUID, %s; "
 		       "-j DEVICE names it",
 		       f->opts.image, uuid);
@@ -42,20 +42,20 @@ static int open_device(struct fsck *f, struct xw_dev **dev)
 static int commit_replay(struct fsck *f, struct xw_log *log, const struct xw_replay *r)
 {
 	struct xw_commit_info info = {0};
-	int rc = xw_journal_set_recover(f->dev, true, false, &f->diag);
+	int rc = xw_journal_set_recover(f->ses.dev, true, false, &f->ses.diag);
 
 	if (!rc)
-		rc = xw_edit_commit(f->edit, &info);
-	f->undecided = info.undecided;
+		rc = xw_edit_commit(f->ses.edit, &info);
+	f->ses.undecided = info.undecided;
 	if (rc)
 		return rc;
-	xw_edit_hold_all(f->edit);
-	f->replayed_there = true;
+	xw_edit_hold_all(f->ses.edit);
+	f->start.replayed_on_disk = true;
 	log->jsb.err = 0;
 	rc = xw_replay_finish(log, r);
 	if (!rc)
 		rc = xw_dev_flush(log->dev);
-	return rc ? rc : xw_journal_set_recover(f->dev, false, false, &f->diag);
+	return rc ? rc : xw_journal_set_recover(f->ses.dev, false, false, &f->ses.diag);
 }
 
 static int replay(struct fsck *f, struct xw_log *log)
@@ -65,21 +65,21 @@ static int replay(struct fsck *f, struct xw_log *log)
 	int rc = fsck_choose_replay(f, log, &how);
 
 	if (!rc)
-		rc = xw_replay_plan(log, how, f->img->sb.blocks_count, &r);
+		rc = xw_replay_plan(log, how, f->ses.img->sb.blocks_count, &r);
 	if (rc)
 		return rc;
 	if (how & XW_REPLAY_NOTHING)
 		r.blocks.n = 0;
-	f->replayed = true;
+	f->start.replayed = true;
 	fsck_tell_replayed(f);
-	rc = xw_journal_apply_external(f->dev, log, &r, &f->diag);
+	rc = xw_journal_apply_external(f->ses.dev, log, &r, &f->ses.diag);
 	if (rc)
 		return rc;
 	if (r.damaged) {
 		fsck_found_replay(f, how);
-		f->full = true;
+		f->ses.full = true;
 	}
-	rc = f->stop || f->opts.mode == FSCK_NO ? 0 : commit_replay(f, log, &r);
+	rc = f->ses.stop || f->opts.mode == FSCK_NO ? 0 : commit_replay(f, log, &r);
 	return rc ? rc : fsck_reopen(f);
 }
 
@@ -89,14 +89,14 @@ static int replay(struct fsck *f, struct xw_log *log)
  */
 static int drop_damaged(struct fsck *f)
 {
-	xw_diag_clear(&f->diag);
-	f->full = true;
+	xw_diag_clear(&f->ses.diag);
+	f->ses.full = true;
 	return FSCK_FOUND(f, JOURNAL_SUPER) ? fsck_drop_external(f) : 0;
 }
 
 int fsck_replay_device(struct fsck *f)
 {
-	const bool asked = f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
+	const bool asked = f->ses.img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
 	struct xw_dev *dev = NULL;
 	struct xw_log *log = NULL;
 	int rc;
@@ -105,7 +105,7 @@ int fsck_replay_device(struct fsck *f)
 		return 0;
 	rc = open_device(f, &dev);
 	if (!rc)
-		rc = xw_log_open_external(dev, &f->img->sb, &f->diag, &log);
+		rc = xw_log_open_external(dev, &f->ses.img->sb, &f->ses.diag, &log);
 	if (rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM)
 		rc = drop_damaged(f);
 	else if (!rc && (asked || (log->jsb.start && FSCK_FOUND(f, JOURNAL_DATA))))

@@ -7,12 +7,13 @@
 
 bool fsck_mmp_read(struct fsck *f, struct xw_mmp *mmp)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	uint8_t raw[XW_MMP_SIZE];
 
-	return !xw_dev_pread(f->dev, raw, sizeof(raw), sb->mmp_block * f->img->block_size) &&
+	return !xw_dev_pread(f->ses.dev, raw, sizeof(raw),
+			     sb->mmp_block * f->ses.img->block_size) &&
 	       !xw_mmp_decode(raw, mmp) &&
-	       !(xw_super_has_csum(sb) && xw_mmp_verify(raw, f->img->csum_seed)) &&
+	       !(xw_super_has_csum(sb) && xw_mmp_verify(raw, f->ses.img->csum_seed)) &&
 	       mmp->check_interval <= XW_MMP_INTERVAL_MAX;
 }
 
@@ -20,6 +21,6 @@ bool fsck_mmp_is_sound(struct fsck *f)
 {
 	struct xw_mmp mmp;
 
-	return !(f->img->sb.feature_incompat & XW_INCOMPAT_MMP) ||
+	return !(f->ses.img->sb.feature_incompat & XW_INCOMPAT_MMP) ||
 	       (fsck_mmp_read(f, &mmp) && xw_mmp_seq_possible(mmp.seq));
 }

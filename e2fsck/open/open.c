@@ -47,41 +47,41 @@ static int begin_edit(struct fsck *f)
 		.how = how_to_commit(f),
 		.now = f->opts.now,
 		.block_size = f->opts.block_size,
-		.watch = f->watch,
+		.watch = f->ses.watch,
 		.mmp_idle = &mmp_idle,
-		.checked = &f->checked_elsewhere,
+		.checked = &f->start.checked_elsewhere,
 		.mounted = f->opts.mounted,
 	};
 	struct stat st;
 	int rc;
 
 	if (!rdonly && !f->opts.undo_file && !f->opts.backup && !f->opts.journal) {
-		rc = xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
+		rc = xw_edit_begin(f->opts.image, &eo, &f->ses.diag, &f->ses.edit);
 		if (!rc || !is_damage(rc) || stat(f->opts.image, &st))
 			return rc;
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 	}
 	eo.recover = XW_RECOVER_FORCE | (rdonly ? XW_RECOVER_RDONLY : 0);
 	eo.keep_log = true;
 	eo.in_use_too = rdonly;
-	return xw_edit_begin(f->opts.image, &eo, &f->diag, &f->edit);
+	return xw_edit_begin(f->opts.image, &eo, &f->ses.diag, &f->ses.edit);
 }
 
 /* Clear the pending bit of a change that cannot be completed in the superblock on the overlay. */
 static int drop_pending(struct fsck *f)
 {
-	f->full = true;
+	f->ses.full = true;
 	if (!FSCK_FOUND(f, REDO_LOST))
 		fsck_leave(f);
-	f->renew_backups = true;
-	return xw_recover_abandon(f->dev, &f->diag);
+	f->ses.renew_backups = true;
+	return xw_recover_abandon(f->ses.dev, &f->ses.diag);
 }
 
 static void take_features(const struct fsck *f, uint32_t words[3])
 {
-	words[0] = f->img->sb.feature_compat;
-	words[1] = f->img->sb.feature_incompat;
-	words[2] = f->img->sb.feature_ro_compat;
+	words[0] = f->ses.img->sb.feature_compat;
+	words[1] = f->ses.img->sb.feature_incompat;
+	words[2] = f->ses.img->sb.feature_ro_compat;
 }
 
 static void note_unreadable(void *arg, uint64_t off)
@@ -91,7 +91,7 @@ static void note_unreadable(void *arg, uint64_t off)
 	if (f->opts.bad_test || f->opts.bad_file)
 		return; /* the handling of bad blocks is specified by the user */
 	if (off >= XW_SUPER_OFFSET + XW_SUPER_SIZE)
-		__atomic_store_n(&f->unreadable, off, __ATOMIC_RELAXED);
+		__atomic_store_n(&f->ses.unreadable, off, __ATOMIC_RELAXED);
 }
 
 int fsck_open(struct fsck *f)
@@ -100,36 +100,37 @@ int fsck_open(struct fsck *f)
 
 	if (rc)
 		return rc;
-	f->replayed = xw_edit_recovered(f->edit)->journal.needed;
-	f->replayed_there = f->replayed && f->opts.mode != FSCK_NO;
-	f->dev = xw_edit_dev(f->edit);
+	f->start.replayed = xw_edit_recovered(f->ses.edit)->journal.needed;
+	f->start.replayed_on_disk = f->start.replayed && f->opts.mode != FSCK_NO;
+	f->ses.dev = xw_edit_dev(f->ses.edit);
 	fsck_name_read(f);
-	if (f->replayed)
+	if (f->start.replayed)
 		fsck_tell_replayed(f);
-	xw_edit_hold_all(f->edit);
-	xw_edit_keep_log(f->edit); /* the user may decline to empty a log that cannot be replayed */
-	xw_overlay_set_unreadable(f->dev, note_unreadable, f);
+	xw_edit_hold_all(f->ses.edit);
+	xw_edit_keep_log(
+		f->ses.edit); /* the user may decline to empty a log that cannot be replayed */
+	xw_overlay_set_unreadable(f->ses.dev, note_unreadable, f);
 	rc = fsck_check_places(f);
-	if (!rc && xw_edit_recovered(f->edit)->stuck)
+	if (!rc && xw_edit_recovered(f->ses.edit)->stuck)
 		rc = drop_pending(f);
 	if (!rc)
 		rc = fsck_choose_super(f);
 	if (!rc)
 		rc = fsck_reopen(f);
 	/* The pending bit of a superblock that was repaired just now was not seen by recovery. */
-	if (!rc && f->img->sb.feature_incompat & XW_INCOMPAT_PENDING) {
+	if (!rc && f->ses.img->sb.feature_incompat & XW_INCOMPAT_PENDING) {
 		rc = drop_pending(f);
 		rc = rc ? rc : fsck_reopen(f);
 	}
 	if (rc)
 		return rc;
 	fsck_name_read(f); /* the superblock is that of a backup if the primary was lost */
-	rc = f->leave && f->opts.mode != FSCK_NO ? 0 : fsck_replay(f);
+	rc = f->ses.report_only && f->opts.mode != FSCK_NO ? 0 : fsck_replay(f);
 	if (rc)
 		return rc;
-	f->was_dirty = !(f->img->sb.state & XW_STATE_VALID);
-	f->full = f->full || f->changed || f->opts.force || !fsck_is_clean(f);
-	take_features(f, f->features);
+	f->start.dirty = !(f->ses.img->sb.state & XW_STATE_VALID);
+	f->ses.full = f->ses.full || f->round.changed || f->opts.force || !fsck_is_clean(f);
+	take_features(f, f->start.features);
 	return fsck_opened(f);
 }
 
@@ -137,19 +138,19 @@ int fsck_settle_clean(struct fsck *f, bool *clean)
 {
 	int rc;
 
-	*clean = fsck_is_clean(f) && (f->opts.mode == FSCK_NO || !f->features_differ);
+	*clean = fsck_is_clean(f) && (f->opts.mode == FSCK_NO || !f->start.features_differ);
 	if (!*clean || f->opts.mode == FSCK_NO)
 		return 0;
 	rc = fsck_clear_orphans(f, clean);
 	if (!rc && *clean) /* backups must not be rewritten before their source was checked */
-		take_features(f, f->features);
+		take_features(f, f->start.features);
 	return rc;
 }
 
 /* Set the final state of the superblock. */
 static int finish_super(struct fsck *f, bool sound)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	sb->wtime = f->opts.now;
 	if (!sound) {
@@ -173,14 +174,15 @@ static int finish_super(struct fsck *f, bool sound)
 /* The last writes before the commit: superblock and backups. */
 static int finish(struct fsck *f)
 {
-	const int rc = f->full ? finish_super(f, !f->findings.left && !f->stop) : 0;
+	const int rc = f->ses.full ? finish_super(f, !f->ses.findings.left && !f->ses.stop) : 0;
 	uint32_t features[3];
 
-	if (rc || f->leave) /* with a wrong geometry the backups would be at other locations */
+	if (rc ||
+	    f->ses.report_only) /* with a wrong geometry the backups would be at other locations */
 		return rc;
 	take_features(f, features);
-	if (f->renew_backups || (f->stale_backups && f->full) ||
-	    memcmp(features, f->features, sizeof(features)) != 0)
+	if (f->ses.renew_backups || (f->start.stale_backups && f->ses.full) ||
+	    memcmp(features, f->start.features, sizeof(features)) != 0)
 		return fsck_renew_backups(f);
 	return 0;
 }
@@ -191,33 +193,33 @@ int fsck_close(struct fsck *f, bool commit)
 	struct xw_commit_info info = {0};
 	int rc = 0;
 
-	if (f->img) {
+	if (f->ses.img) {
 		fsck_update_drop(f);
 		if (write)
 			rc = finish(f);
-		if (write && f->full)
+		if (write && f->ses.full)
 			fsck_unused_take(f);
 		fsck_facts_free(f);
 	}
-	xw_vec_free(&f->cut);
-	xw_vec_free(&f->rehashed);
-	xw_blockset_free(f->trees_wanted);
-	f->trees_wanted = NULL;
-	xw_blockset_free(f->opened);
-	f->opened = NULL;
-	xw_image_close(f->img);
-	f->img = NULL;
-	if (!rc && write && f->edit) {
+	xw_vec_free(&f->start.cut);
+	xw_vec_free(&f->ses.rehashed);
+	xw_blockset_free(f->ses.trees_wanted);
+	f->ses.trees_wanted = NULL;
+	xw_blockset_free(f->ses.opened);
+	f->ses.opened = NULL;
+	xw_image_close(f->ses.img);
+	f->ses.img = NULL;
+	if (!rc && write && f->ses.edit) {
 		fsck_unused_offer(f);
-		rc = xw_edit_commit(f->edit, &info);
+		rc = xw_edit_commit(f->ses.edit, &info);
 		if (!rc)
 			fsck_unused_discard(f);
 	}
-	f->undecided = info.undecided;
+	f->ses.undecided = info.undecided;
 	fsck_unused_free(f);
-	xw_edit_end(f->edit);
-	f->edit = NULL;
-	f->dev = NULL;
+	xw_edit_end(f->ses.edit);
+	f->ses.edit = NULL;
+	f->ses.dev = NULL;
 	return rc;
 }
 
@@ -231,7 +233,7 @@ static bool is_due(const struct xw_super *sb, int64_t now)
 
 bool fsck_is_clean(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	struct xw_group_desc gd;
 	uint8_t raw[XW_SUPER_SIZE];
 	uint64_t blocks = 0, inodes = 0;
@@ -241,22 +243,22 @@ bool fsck_is_clean(struct fsck *f)
 	    sb->feature_incompat & (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING) ||
 	    (sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT &&
 	     !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE)) ||
-	    sb->blocks_count > f->dev->size / f->img->block_size || is_due(sb, f->opts.now) ||
-	    fsck_hash_is_unknown(sb) || xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) ||
-	    xw_super_verify(raw) || !fsck_journal_fields_agree(f) || !fsck_journal_is_empty(f) ||
-	    !fsck_mmp_is_sound(f))
+	    sb->blocks_count > f->ses.dev->size / f->ses.img->block_size ||
+	    is_due(sb, f->opts.now) || fsck_hash_is_unknown(sb) ||
+	    xw_dev_pread(f->ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET) || xw_super_verify(raw) ||
+	    !fsck_journal_fields_agree(f) || !fsck_journal_is_empty(f) || !fsck_mmp_is_sound(f))
 		return false;
-	f->img->flags &= ~XW_IMAGE_NOCSUM;
-	for (uint64_t g = 0; g < f->img->groups; g++) {
-		if (xw_image_group(f->img, g, &gd))
+	f->ses.img->flags &= ~XW_IMAGE_NOCSUM;
+	for (uint64_t g = 0; g < f->ses.img->groups; g++) {
+		if (xw_image_group(f->ses.img, g, &gd))
 			break;
-		sound &= fsck_group_has_places(f->img, g, &gd);
+		sound &= fsck_group_has_places(f->ses.img, g, &gd);
 		blocks += gd.free_blocks;
 		inodes += gd.free_inodes;
 	}
-	f->img->flags |= XW_IMAGE_NOCSUM;
-	if (f->diag.code) {
-		xw_diag_clear(&f->diag);
+	f->ses.img->flags |= XW_IMAGE_NOCSUM;
+	if (f->ses.diag.code) {
+		xw_diag_clear(&f->ses.diag);
 		return false;
 	}
 	return sound && blocks <= sb->blocks_count && inodes <= sb->inodes_count;

@@ -23,7 +23,7 @@ int fsck_settle_clean(struct fsck *f, bool *clean);
 
 /* ---- image.c ---- */
 
-/* Reopen f->img on the current contents of the overlay. */
+/* Reopen f->ses.img on the current contents of the overlay. */
 int fsck_reopen(struct fsck *f);
 /* Set up *img for reads by sb's geometry, without opening it; sb must be usable. */
 void fsck_image_on(struct xw_image *img, struct xw_dev *dev, const struct xw_super *sb);

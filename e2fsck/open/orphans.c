@@ -45,7 +45,7 @@ static int note_cut(void *arg, xw_ino ino)
 {
 	struct fsck *f = arg;
 
-	return xw_vec_push(&f->cut, ino) ? XW_ERR_NOMEM : 0;
+	return xw_vec_push(&f->start.cut, ino) ? XW_ERR_NOMEM : 0;
 }
 
 static int finish_orphans(void *arg, struct xw_dev *dev)
@@ -64,7 +64,7 @@ static int finish_orphans(void *arg, struct xw_dev *dev)
 	rc = xw_update_begin(dev, &opts, &quiet, &u);
 	if (!rc)
 		rc = xw_update_flush(u);
-	f->orphans = rc ? 0 : u->stats.orphans;
+	f->start.orphans = rc ? 0 : u->stats.orphans;
 	xw_update_close(u);
 	return rc ? rc : set_state(dev, &state, &errors);
 }
@@ -75,16 +75,16 @@ static int finish_orphans(void *arg, struct xw_dev *dev)
  */
 static void tell(struct fsck *f, uint64_t in_use)
 {
-	if (f->orphans)
-		(void)FSCK_FOUND(f, ORPHAN_CLEARED, .num = f->orphans);
+	if (f->start.orphans)
+		(void)FSCK_FOUND(f, ORPHAN_CLEARED, .num = f->start.orphans);
 	if (in_use != UINT64_MAX && (f->opts.mode == FSCK_PREEN || f->opts.mode == FSCK_YES))
-		(void)FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->img->sb.orphan_file_inum,
+		(void)FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->ses.img->sb.orphan_file_inum,
 				 .lblk = in_use);
 }
 
 int fsck_orphans_put_away(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	uint64_t in_use = UINT64_MAX;
 	struct fsck_orphan_file o;
 	struct xw_steps s;
@@ -98,16 +98,16 @@ int fsck_orphans_put_away(struct fsck *f)
 		if (sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT)
 			in_use = o.in_use;
 	}
-	xw_steps_init(&s, f->dev, &f->diag);
+	xw_steps_init(&s, f->ses.dev, &f->ses.diag);
 	s.now = f->opts.now;
-	rc = xw_step_apart(&s, f->img->block_size, finish_orphans, f);
+	rc = xw_step_apart(&s, f->ses.img->block_size, finish_orphans, f);
 	xw_step_forget(&s);
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	if (rc) {
-		xw_vec_free(&f->cut);
+		xw_vec_free(&f->start.cut);
 		return rc;
 	}
-	f->changed = f->full = true;
+	f->round.changed = f->ses.full = true;
 	tell(f, in_use);
 	rc = fsck_reopen(f);
 	return rc ? rc : fsck_opened(f); /* the rest of a last block may have been zeroed */
@@ -118,10 +118,10 @@ int fsck_clear_orphans(struct fsck *f, bool *done)
 	int rc;
 
 	*done = true;
-	if (!fsck_orphans_listed(&f->img->sb))
+	if (!fsck_orphans_listed(&f->ses.img->sb))
 		return 0;
 	rc = fsck_orphans_put_away(f);
-	*done = !rc && !f->img->sb.last_orphan && !f->cut.n &&
-		!(f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT);
-	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "orphans") : 0;
+	*done = !rc && !f->ses.img->sb.last_orphan && !f->start.cut.n &&
+		!(f->ses.img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT);
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->ses.diag, "orphans") : 0;
 }

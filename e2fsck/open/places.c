@@ -34,7 +34,7 @@ static int check_dir(struct fsck *f, const char *option, const char *path)
 		return 0; /* reported when the file is created */
 	if (!stat(dir, &st) && !access(dir, W_OK | X_OK))
 		return 0;
-	return xw_fail_errno(&f->diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
+	return xw_fail_errno(&f->ses.diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 			     "%s %s: cannot create it in %s", option, path, dir);
 }
 
@@ -62,7 +62,7 @@ static int check_redo_dir(struct fsck *f)
 
 	if (fsck_can_make_in(dir))
 		return 0;
-	return xw_fail_errno(&f->diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
+	return xw_fail_errno(&f->ses.diag, errno == ENOENT ? XW_ERR_NOTFOUND : XW_ERR_IO, errno,
 			     "--redo-file %s: cannot create files in it", dir);
 }
 
@@ -87,14 +87,14 @@ static int check_place(struct fsck *f, const char *option, const char *path, con
 	if (stat(path, &st))
 		return 0; /* reported when the file is opened */
 	if (!S_ISREG(st.st_mode))
-		return xw_fail(&f->diag, XW_ERR_EXISTS, "%s %s: exists and is not a regular file",
-			       option, path);
+		return xw_fail(&f->ses.diag, XW_ERR_EXISTS,
+			       "%s %s: exists and is not a regular file", option, path);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
 	if (n <= 0 || (n == sizeof(head) && !memcmp(head, magic, sizeof(head))))
 		return check_dir(f, option, path);
-	return xw_fail(&f->diag, XW_ERR_EXISTS, "%s %s: exists and is another kind of file", option,
-		       path);
+	return xw_fail(&f->ses.diag, XW_ERR_EXISTS, "%s %s: exists and is another kind of file",
+		       option, path);
 }
 
 int fsck_check_places(struct fsck *f)
@@ -108,7 +108,7 @@ int fsck_check_places(struct fsck *f)
 	/* A redo file that was damaged while a change is pending is set aside. */
 	if (!rc && f->opts.redo_file && is_dir(f->opts.redo_file))
 		return check_redo_dir(f);
-	if (!rc && f->opts.redo_file && !xw_edit_recovered(f->edit)->stuck)
+	if (!rc && f->opts.redo_file && !xw_edit_recovered(f->ses.edit)->stuck)
 		rc = check_place(f, "--redo-file", f->opts.redo_file, XW_REDO_MAGIC);
 	return rc;
 }

@@ -9,14 +9,14 @@
 
 int fsck_log_open(struct fsck *f, struct xw_log **log)
 {
-	xw_log_fn *const fn = f->diag.log;
+	xw_log_fn *const fn = f->ses.diag.log;
 	int rc;
 
-	f->diag.log = NULL;
-	rc = xw_log_open_image(f->img, log);
-	f->diag.log = fn;
+	f->ses.diag.log = NULL;
+	rc = xw_log_open_image(f->ses.img, log);
+	f->ses.diag.log = fn;
 	if (rc != XW_ERR_IO)
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 	return rc;
 }
 
@@ -27,7 +27,7 @@ static int choose_replay(struct fsck *f, unsigned *how)
 	int rc = 0;
 
 	*how = XW_REPLAY_SALVAGE;
-	if (f->img && !fsck_log_open(f, &log))
+	if (f->ses.img && !fsck_log_open(f, &log))
 		rc = fsck_choose_replay(f, log, how);
 	xw_log_close(log);
 	return rc;
@@ -36,29 +36,29 @@ static int choose_replay(struct fsck *f, unsigned *how)
 int fsck_log_replay(struct fsck *f, unsigned flags)
 {
 	struct xw_journal_info info = {0};
-	xw_log_fn *const log = f->diag.log;
+	xw_log_fn *const log = f->ses.diag.log;
 	unsigned how;
 	int rc = choose_replay(f, &how);
 
 	if (rc)
 		return rc;
-	f->diag.log = NULL;
-	rc = xw_journal_recover(f->dev, flags | how | XW_REPLAY_FAST, &f->diag, &info);
-	f->diag.log = log;
+	f->ses.diag.log = NULL;
+	rc = xw_journal_recover(f->ses.dev, flags | how | XW_REPLAY_FAST, &f->ses.diag, &info);
+	f->ses.diag.log = log;
 	if (info.damaged)
 		fsck_found_replay(f, how);
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	if (info.needed) {
-		f->changed = f->full = true;
-		if (!f->replayed)
+		f->round.changed = f->ses.full = true;
+		if (!f->start.replayed)
 			fsck_tell_replayed(f);
-		f->replayed = true;
+		f->start.replayed = true;
 	}
-	if (f->img && info.needed && fsck_reopen(f))
+	if (f->ses.img && info.needed && fsck_reopen(f))
 		return XW_ERR_CORRUPT;
-	if (f->img && info.needed && !f->round) {
+	if (f->ses.img && info.needed && !f->round.number) {
 		const int noted = fsck_opened(f);
 
 		if (noted)
@@ -69,15 +69,15 @@ int fsck_log_replay(struct fsck *f, unsigned flags)
 
 int fsck_replay(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	int rc;
 
 	if (fsck_journal_is_external(
 		    sb)) /* unless its fields are wrong, which fsck_check_journal() repairs */
 		return fsck_journal_is_inside(f) ? 0 : fsck_replay_device(f);
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) ||
-	    (!(sb->feature_incompat & XW_INCOMPAT_RECOVER) && !f->from_backup))
+	    (!(sb->feature_incompat & XW_INCOMPAT_RECOVER) && !f->start.from_backup))
 		return 0;
-	rc = fsck_log_replay(f, f->from_backup ? XW_REPLAY_UNASKED : 0);
+	rc = fsck_log_replay(f, f->start.from_backup ? XW_REPLAY_UNASKED : 0);
 	return rc < 0 ? rc : 0; /* fsck_check_journal() handles the rest */
 }

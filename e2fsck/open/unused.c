@@ -50,9 +50,9 @@ static int add_all(struct xw_blockset *to, const struct xw_blockset *from)
 
 static void measure(struct fsck_unused *u, const struct fsck *f)
 {
-	u->first = f->img->sb.first_data_block;
+	u->first = f->ses.img->sb.first_data_block;
 	u->limit = fsck_clusters(f);
-	u->cluster_bits = xw_image_cluster_bits(f->img);
+	u->cluster_bits = xw_image_cluster_bits(f->ses.img);
 }
 
 static void forget(struct fsck_unused *u)
@@ -68,22 +68,22 @@ static void forget(struct fsck_unused *u)
  */
 static bool is_same(const struct fsck_unused *u, const struct fsck *f)
 {
-	return u->first == f->img->sb.first_data_block && u->limit == fsck_clusters(f) &&
-	       u->cluster_bits == xw_image_cluster_bits(f->img);
+	return u->first == f->ses.img->sb.first_data_block && u->limit == fsck_clusters(f) &&
+	       u->cluster_bits == xw_image_cluster_bits(f->ses.img);
 }
 
 void fsck_unused_note(struct fsck *f)
 {
-	struct fsck_unused *u = &f->unused;
+	struct fsck_unused *u = &f->ses.unused;
 
-	if (!f->owners.claims || f->opts.mode == FSCK_NO || u->spoiled)
+	if (!f->facts.owners.claims || f->opts.mode == FSCK_NO || u->spoiled)
 		return;
 	if (!u->ever) {
 		measure(u, f);
-		u->ever = steal(f->owners.claims);
+		u->ever = steal(f->facts.owners.claims);
 		return;
 	}
-	if (!is_same(u, f) || add_all(u->ever, f->owners.claims)) {
+	if (!is_same(u, f) || add_all(u->ever, f->facts.owners.claims)) {
 		forget(u);
 		u->spoiled = true;
 	}
@@ -91,18 +91,18 @@ void fsck_unused_note(struct fsck *f)
 
 void fsck_unused_take(struct fsck *f)
 {
-	struct fsck_unused *u = &f->unused;
+	struct fsck_unused *u = &f->ses.unused;
 
-	if (f->opts.mode == FSCK_NO || f->stop || !f->owners.claims || u->spoiled ||
+	if (f->opts.mode == FSCK_NO || f->ses.stop || !f->facts.owners.claims || u->spoiled ||
 	    (u->ever && !is_same(u, f))) {
 		forget(u);
 		return;
 	}
 	measure(u, f);
-	u->bytes = f->img->block_size;
-	u->end = f->img->sb.blocks_count * u->bytes;
-	u->complete = !f->findings.left;
-	u->claims = steal(f->owners.claims);
+	u->bytes = f->ses.img->block_size;
+	u->end = f->ses.img->sb.blocks_count * u->bytes;
+	u->complete = !f->ses.findings.left;
+	u->claims = steal(f->facts.owners.claims);
 }
 
 static uint64_t is_free(void *arg, uint64_t blk, uint64_t n, bool *free_now)
@@ -117,23 +117,24 @@ static uint64_t is_free(void *arg, uint64_t blk, uint64_t n, bool *free_now)
 
 void fsck_unused_offer(struct fsck *f)
 {
-	if (f->unused.claims)
-		xw_edit_set_room(f->edit, is_free, &f->unused, f->unused.complete);
+	if (f->ses.unused.claims)
+		xw_edit_set_room(f->ses.edit, is_free, &f->ses.unused, f->ses.unused.complete);
 }
 
 void fsck_unused_free(struct fsck *f)
 {
-	forget(&f->unused);
+	forget(&f->ses.unused);
 }
 
 void fsck_unused_discard(struct fsck *f)
 {
-	const bool wanted = f->opts.discard && !f->opts.undo_file && f->unused.complete;
-	const int rc =
-		wanted && f->unused.claims ? xw_edit_discard(f->edit, next_free, &f->unused) : 0;
+	const bool wanted = f->opts.discard && !f->opts.undo_file && f->ses.unused.complete;
+	const int rc = wanted && f->ses.unused.claims
+			       ? xw_edit_discard(f->ses.edit, next_free, &f->ses.unused)
+			       : 0;
 
 	if (rc)
-		xw_log(&f->diag, XW_LOG_WARN, "%s",
-		       f->diag.code ? f->diag.text : "the host cannot discard free blocks");
-	xw_diag_clear(&f->diag);
+		xw_log(&f->ses.diag, XW_LOG_WARN, "%s",
+		       f->ses.diag.code ? f->ses.diag.text : "the host cannot discard free blocks");
+	xw_diag_clear(&f->ses.diag);
 }

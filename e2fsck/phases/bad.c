@@ -22,22 +22,23 @@
 
 static int add(struct fsck *f, uint64_t blk)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 
 	if (blk < XW_MAX(sb->first_data_block, 1u) || blk >= sb->blocks_count) {
-		xw_log(&f->diag, XW_LOG_WARN,
+		xw_log(&f->ses.diag, XW_LOG_WARN,
 		       "bad block %llu is outside of the filesystem: ignored",
 		       (unsigned long long)blk);
 		return 0;
 	}
 	if (blk > UINT32_MAX) {
-		xw_log(&f->diag, XW_LOG_WARN,
+		xw_log(&f->ses.diag, XW_LOG_WARN,
 		       "bad block %llu cannot be marked: block numbers of the bad-block inode have "
 		       "32 bits",
 		       (unsigned long long)blk);
 		return 0;
 	}
-	return xw_vec_push(&f->bad, (uint32_t)blk) ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
+	return xw_vec_push(&f->ses.bad, (uint32_t)blk) ? xw_fail_nomem(&f->ses.diag, "bad blocks")
+						       : 0;
 }
 
 /* Read the output of badblocks(8), one number per line. Skip other lines, as e2fsck does. */
@@ -48,7 +49,7 @@ static int read_list(struct fsck *f)
 	int rc = 0;
 
 	if (!in)
-		return xw_fail_errno(&f->diag, XW_ERR_IO, errno, "%s: cannot open",
+		return xw_fail_errno(&f->ses.diag, XW_ERR_IO, errno, "%s: cannot open",
 				     f->opts.bad_file);
 	while (!rc && fgets(line, sizeof(line), in)) {
 		char *end;
@@ -60,7 +61,8 @@ static int read_list(struct fsck *f)
 			rc = add(f, blk);
 	}
 	if (!rc && ferror(in))
-		rc = xw_fail_errno(&f->diag, XW_ERR_IO, errno, "%s: cannot read", f->opts.bad_file);
+		rc = xw_fail_errno(&f->ses.diag, XW_ERR_IO, errno, "%s: cannot read",
+				   f->opts.bad_file);
 	fclose(in);
 	return rc;
 }
@@ -70,14 +72,14 @@ static int scan_tick(void *arg, uint64_t done, uint64_t total)
 	struct fsck *f = arg;
 
 	fsck_progress(f, done >> 20, total >> 20);
-	return fsck_is_ended(f) || f->stop ? XW_ERR_CANCELED : 0;
+	return fsck_is_ended(f) || f->ses.stop ? XW_ERR_CANCELED : 0;
 }
 
 static int scan_bad(void *arg, uint64_t blk)
 {
 	struct fsck *f = arg;
 
-	f->bad_found++;
+	f->ses.bad_found++;
 	return add(f, blk);
 }
 
@@ -85,8 +87,8 @@ static int scan_bad(void *arg, uint64_t blk)
 static int scan(struct fsck *f)
 {
 	const struct xw_scan s = {
-		.block_size = f->img->block_size,
-		.blocks = f->img->sb.blocks_count,
+		.block_size = f->ses.img->block_size,
+		.blocks = f->ses.img->sb.blocks_count,
 		.rewrite = f->opts.bad_test > 1,
 		.tick = scan_tick,
 		.bad = scan_bad,
@@ -96,15 +98,15 @@ static int scan(struct fsck *f)
 
 	fsck_heading(f, s.rewrite ? "Checking for bad blocks (non-destructive read-write test)"
 				  : "Checking for bad blocks (read-only test)");
-	rc = xw_dev_scan(xw_overlay_base(f->dev), &s);
+	rc = xw_dev_scan(xw_overlay_base(f->ses.dev), &s);
 	fsck_progress_end(f);
 	if (rc == XW_ERR_CANCELED) {
-		f->findings.canceled = f->stop = true;
+		f->ses.findings.canceled = f->ses.stop = true;
 		return 0;
 	}
-	if (!rc && f->bad_found)
-		xw_log(&f->diag, XW_LOG_WARN, "%s: %llu bad block%s found", f->opts.image,
-		       (unsigned long long)f->bad_found, f->bad_found == 1 ? "" : "s");
+	if (!rc && f->ses.bad_found)
+		xw_log(&f->ses.diag, XW_LOG_WARN, "%s: %llu bad block%s found", f->opts.image,
+		       (unsigned long long)f->ses.bad_found, f->ses.bad_found == 1 ? "" : "s");
 	return rc;
 }
 
@@ -114,11 +116,11 @@ int fsck_find_bad(struct fsck *f)
 
 	if (!f->opts.bad_test && !f->opts.bad_file)
 		return 0;
-	if (f->img->sb.feature_ro_compat & XW_RO_BIGALLOC)
-		return xw_fail(&f->diag, XW_ERR_UNSUPPORTED,
+	if (f->ses.img->sb.feature_ro_compat & XW_RO_BIGALLOC)
+		return xw_fail(&f->ses.diag, XW_ERR_UNSUPPORTED,
 			       "%s: -c, -l and -L are not supported with bigalloc", f->opts.image);
 	rc = f->opts.bad_file ? read_list(f) : scan(f);
-	f->bad_pending = !rc && !f->stop;
+	f->ses.bad_pending = !rc && !f->ses.stop;
 	return rc;
 }
 
@@ -135,7 +137,7 @@ static int add_old_list(struct fsck *f, const struct xw_inode *in)
 	struct xw_walk_map_item item;
 	int more = 0, rc;
 
-	xw_walk_map_init(&w, f->img->dev, &f->img->sb);
+	xw_walk_map_init(&w, f->ses.img->dev, &f->ses.img->sb);
 	rc = xw_walk_map_begin(&w, XW_INO_BAD, in, -1);
 	while (!rc && (more = xw_walk_map_next(&w, &item)) > 0) {
 		if (more == 2 || item.kind != XW_WALK_RUN)
@@ -143,7 +145,7 @@ static int add_old_list(struct fsck *f, const struct xw_inode *in)
 		for (uint64_t i = 0; i < item.len && !rc; i++)
 			rc = add(f, item.pblk + i);
 	}
-	return rc || more < 0 ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
+	return rc || more < 0 ? xw_fail_nomem(&f->ses.diag, "bad blocks") : 0;
 }
 
 /*
@@ -154,29 +156,29 @@ static int claim_bad_blocks(struct fsck *f)
 	size_t n = 0;
 	int rc = 0;
 
-	if (f->bad.n)
-		qsort(f->bad.v, f->bad.n, sizeof(*f->bad.v), fsck_by_u32);
-	for (size_t i = 0; i < f->bad.n && !rc; i++) {
-		const uint32_t blk = f->bad.v[i];
+	if (f->ses.bad.n)
+		qsort(f->ses.bad.v, f->ses.bad.n, sizeof(*f->ses.bad.v), fsck_by_u32);
+	for (size_t i = 0; i < f->ses.bad.n && !rc; i++) {
+		const uint32_t blk = f->ses.bad.v[i];
 
-		if (n && f->bad.v[n - 1] == blk)
+		if (n && f->ses.bad.v[n - 1] == blk)
 			continue;
 		if (fsck_is_metadata(f, blk, 1)) {
-			xw_log(&f->diag, XW_LOG_WARN,
+			xw_log(&f->ses.diag, XW_LOG_WARN,
 			       "bad block %u is filesystem metadata and cannot be moved", blk);
 			continue;
 		}
-		f->bad.v[n++] = blk;
+		f->ses.bad.v[n++] = blk;
 		rc = fsck_claim(f, FSCK_O_BAD, blk, 1, NULL);
 	}
-	f->bad.n = n;
+	f->ses.bad.n = n;
 	return rc;
 }
 
 /* The map under construction. */
 struct map {
 	struct fsck *f;
-	size_t at; /* index of the next entry of f->bad */
+	size_t at; /* index of the next entry of f->ses.bad */
 	xw_blk free; /* all blocks before this one are in use */
 	uint64_t nodes; /* number of indirect blocks written so far */
 };
@@ -185,13 +187,13 @@ struct map {
 static int allocate_map_block(struct map *m, xw_blk *blk)
 {
 	struct fsck *f = m->f;
-	const xw_blk end = XW_MIN(f->img->sb.blocks_count, UINT64_C(1) << 32);
+	const xw_blk end = XW_MIN(f->ses.img->sb.blocks_count, UINT64_C(1) << 32);
 
 	while (m->free < end && (fsck_is_claimed(f, m->free) || fsck_is_metadata(f, m->free, 1)))
 		m->free++;
 	if (m->free >= end)
-		return xw_fail(&f->diag, XW_ERR_NOSPC, "%s: no space for the list of bad blocks",
-			       f->opts.image);
+		return xw_fail(&f->ses.diag, XW_ERR_NOSPC,
+			       "%s: no space for the list of bad blocks", f->opts.image);
 	*blk = m->free++;
 	m->nodes++;
 	return fsck_claim(f, FSCK_O_BAD, *blk, 1, NULL);
@@ -200,18 +202,18 @@ static int allocate_map_block(struct map *m, xw_blk *blk)
 /* Write an indirect block of this level (1 to 3) and everything below it. */
 static int write_node(struct map *m, unsigned level, uint32_t *where)
 {
-	const unsigned per_block = xw_indirect_per_block(m->f->img->block_size);
-	auto_free uint8_t *buf = calloc(1, m->f->img->block_size);
+	const unsigned per_block = xw_indirect_per_block(m->f->ses.img->block_size);
+	auto_free uint8_t *buf = calloc(1, m->f->ses.img->block_size);
 	xw_blk blk = 0;
-	int rc = buf ? allocate_map_block(m, &blk) : xw_fail_nomem(&m->f->diag, "bad blocks");
+	int rc = buf ? allocate_map_block(m, &blk) : xw_fail_nomem(&m->f->ses.diag, "bad blocks");
 
-	for (unsigned i = 0; i < per_block && m->at < m->f->bad.n && !rc; i++) {
+	for (unsigned i = 0; i < per_block && m->at < m->f->ses.bad.n && !rc; i++) {
 		uint32_t to = 0;
 
 		if (level > 1)
 			rc = write_node(m, level - 1, &to);
 		else
-			to = m->f->bad.v[m->at++];
+			to = m->f->ses.bad.v[m->at++];
 		poke32(buf + (size_t)4 * i, to);
 	}
 	if (rc)
@@ -222,21 +224,21 @@ static int write_node(struct map *m, unsigned level, uint32_t *where)
 
 static int write_map(struct fsck *f, struct xw_inode *in)
 {
-	struct map m = {.f = f, .free = f->img->sb.first_data_block + 1};
+	struct map m = {.f = f, .free = f->ses.img->sb.first_data_block + 1};
 	int rc = 0;
 
 	memset(in->block, 0, sizeof(in->block));
-	for (unsigned i = 0; i < 15 && m.at < f->bad.n && !rc; i++) {
+	for (unsigned i = 0; i < 15 && m.at < f->ses.bad.n && !rc; i++) {
 		uint32_t to = 0;
 
 		if (i < 12)
-			to = f->bad.v[m.at++];
+			to = f->ses.bad.v[m.at++];
 		else
 			rc = write_node(&m, i - 11, &to);
 		poke32(in->block + (size_t)4 * i, to);
 	}
-	in->size = (uint64_t)f->bad.n * f->img->block_size;
-	return rc ? rc : xw_inode_set_blocks(in, &f->img->sb, f->bad.n + m.nodes);
+	in->size = (uint64_t)f->ses.bad.n * f->ses.img->block_size;
+	return rc ? rc : xw_inode_set_blocks(in, &f->ses.img->sb, f->ses.bad.n + m.nodes);
 }
 
 int fsck_set_bad(struct fsck *f)
@@ -246,9 +248,9 @@ int fsck_set_bad(struct fsck *f)
 	int rc;
 
 	/* After an update the claims are stale: wait for the next round. */
-	if (!f->bad_pending || f->allocated || f->opts.mode == FSCK_NO)
+	if (!f->ses.bad_pending || f->round.allocated || f->opts.mode == FSCK_NO)
 		return 0;
-	f->bad_pending = false;
+	f->ses.bad_pending = false;
 	rc = fsck_inode_load(f, XW_INO_BAD, &in, &raw);
 	if (!rc && f->opts.bad_keep)
 		rc = add_old_list(f, &in);
@@ -260,6 +262,6 @@ int fsck_set_bad(struct fsck *f)
 		return rc;
 	fsck_line(f, FSCK_LINE_ACTION, "%s: Updating bad block inode.", xw_fsck_name(f));
 	in.atime.sec = in.mtime.sec = f->opts.now;
-	f->freed_in = f->round + 1;
+	f->ses.freed_in = f->round.number + 1;
 	return fsck_inode_write(f, XW_INO_BAD, &in, raw);
 }

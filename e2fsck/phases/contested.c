@@ -20,7 +20,7 @@
 /* With RO_SHARED_BLOCKS files may share blocks, unless -E unshare_blocks is given. */
 static bool may_share(const struct fsck *f)
 {
-	return f->img->sb.feature_ro_compat & FSCK_RO_SHARED_BLOCKS;
+	return f->ses.img->sb.feature_ro_compat & FSCK_RO_SHARED_BLOCKS;
 }
 
 /*
@@ -34,8 +34,8 @@ static void refuse_unshare(struct fsck_contest *c, uint64_t needed, uint64_t fre
 
 	f->opts.unshare_blocks = false;
 	(void)FSCK_FOUND(f, UNSHARE_NOSPC, .num = blocks, .num2 = free);
-	if (f->round && f->opts.mode != FSCK_NO && !f->opts.all_told)
-		xw_log(&f->diag, XW_LOG_WARN,
+	if (f->round.number && f->opts.mode != FSCK_NO && !f->opts.all_told)
+		xw_log(&f->ses.diag, XW_LOG_WARN,
 		       "files still share blocks: clones need at least %llu blocks, %llu are free",
 		       (unsigned long long)blocks, (unsigned long long)free);
 }
@@ -50,7 +50,8 @@ static int no_space(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 	if (!FSCK_FOUND(c->f, CONTESTED_NOSPC, .ino = ino))
 		return 0;
 	fsck_contest_drop(c, ino, true);
-	return xw_vec_push(&c->doomed, ino) ? xw_fail_nomem(&c->f->diag, "contested blocks") : 0;
+	return xw_vec_push(&c->doomed, ino) ? xw_fail_nomem(&c->f->ses.diag, "contested blocks")
+					    : 0;
 }
 
 /* Clone the shared clusters of one inode, as one step of the update. */
@@ -71,13 +72,13 @@ static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 		rc = fsck_update_step(f);
 	if (!rc) {
 		fsck_contest_drop(c, ino, false);
-		xw_image_forget(f->img);
+		xw_image_forget(f->ses.img);
 		return 0;
 	}
 	fsck_update_drop(f);
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO || rc == XW_ERR_INTERNAL)
 		return rc;
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	/* The map has other damage: the next round may succeed. */
 	return rc == XW_ERR_NOSPC ? no_space(c, ino, shared) : 0;
 }
@@ -86,9 +87,9 @@ static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 static bool has_space(const struct fsck_contest *c, uint64_t *needed, uint64_t *free)
 {
 	const struct fsck *f = c->f;
-	const uint64_t all = fsck_contest_cluster(c, f->img->sb.blocks_count - 1) + 1;
+	const uint64_t all = fsck_contest_cluster(c, f->ses.img->sb.blocks_count - 1) + 1;
 
-	*free = all - xw_blockset_count(f->owners.claims, 0, all);
+	*free = all - xw_blockset_count(f->facts.owners.claims, 0, all);
 	*needed = 0;
 	for (size_t i = 0; i + 1 < c->firsts.n; i++)
 		if (c->counts.v[i] > 1)
@@ -100,7 +101,7 @@ static bool has_space(const struct fsck_contest *c, uint64_t *needed, uint64_t *
 static int yield_journal(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const xw_ino ino = sb->feature_compat & XW_COMPAT_HAS_JOURNAL ? sb->journal_inum : 0;
 	uint64_t needed, free;
 
@@ -122,7 +123,7 @@ enum rank { FOREIGN, USUAL, RESERVED, RANKS };
 static int rank_inodes(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	int rc = 0;
 
 	for (size_t i = 0; i < c->inos.n && !rc; i++) {
@@ -136,7 +137,7 @@ static int rank_inodes(struct fsck_contest *c)
 		if (facts && facts->ftype == XW_FT_DIR)
 			rc = fsck_contest_foreign(c, ino, &foreign);
 		if (xw_vec_push(&c->ranks, foreign ? FOREIGN : reserved ? RESERVED : USUAL))
-			rc = xw_fail_nomem(&f->diag, "contested blocks");
+			rc = xw_fail_nomem(&f->ses.diag, "contested blocks");
 	}
 	return rc;
 }
@@ -156,7 +157,7 @@ static int resolve(struct fsck_contest *c)
 	if (!rc)
 		rc = rank_inodes(c);
 	for (int rank = 0; rank < RANKS; rank++)
-		for (size_t i = 0; i < c->inos.n && !rc && !f->stop; i++) {
+		for (size_t i = 0; i < c->inos.n && !rc && !f->ses.stop; i++) {
 			const xw_ino ino = c->inos.v[i];
 			uint64_t n;
 
@@ -169,18 +170,18 @@ static int resolve(struct fsck_contest *c)
 			c->agreed = true;
 			rc = clone(c, ino, n);
 		}
-	if (!rc && f->steps.u)
+	if (!rc && f->ses.steps.u)
 		rc = fsck_update_keep(f);
 	fsck_update_drop(f);
 	for (size_t i = 0; i < c->doomed.n && !rc; i++)
 		rc = fsck_inode_clear(f, c->doomed.v[i]);
-	f->again |= c->agreed && f->changed;
+	f->round.again |= c->agreed && f->round.changed;
 	return rc;
 }
 
 static void contest_end(struct fsck_contest *c)
 {
-	c->f->owners.copied = false;
+	c->f->facts.owners.copied = false;
 	xw_walk_map_free(&c->walk);
 	xw_vec_free(&c->claims);
 	xw_vec_free(&c->firsts);
@@ -196,17 +197,17 @@ static int find_and_resolve(struct fsck *f)
 {
 	auto_end(contest_end) struct fsck_contest c = {
 		.f = f,
-		.base = f->img->sb.first_data_block,
-		.bits = xw_image_cluster_bits(f->img),
+		.base = f->ses.img->sb.first_data_block,
+		.bits = xw_image_cluster_bits(f->ses.img),
 		.free = UINT64_MAX,
 	};
 	int rc;
 
-	c.copy = malloc((size_t)f->img->block_size << c.bits);
-	xw_walk_map_init(&c.walk, f->img->dev, &f->img->sb);
+	c.copy = malloc((size_t)f->ses.img->block_size << c.bits);
+	xw_walk_map_init(&c.walk, f->ses.img->dev, &f->ses.img->sb);
 	if (!c.copy)
-		return xw_fail_nomem(&f->diag, "contested blocks");
-	rc = f->owners.contested ? fsck_contest_find(&c) : 0;
+		return xw_fail_nomem(&f->ses.diag, "contested blocks");
+	rc = f->facts.owners.contested ? fsck_contest_find(&c) : 0;
 	if (!rc)
 		rc = fsck_contest_sort(&c);
 	return rc ? rc : resolve(&c);
@@ -216,13 +217,14 @@ int fsck_check_contested(struct fsck *f)
 {
 	int rc = fsck_find_root(f);
 
-	if (rc || f->again || f->stop)
+	if (rc || f->round.again || f->ses.stop)
 		return rc;
-	if ((f->owners.contested || f->misplaced.n) && (!may_share(f) || f->opts.unshare_blocks)) {
+	if ((f->facts.owners.contested || f->facts.misplaced.n) &&
+	    (!may_share(f) || f->opts.unshare_blocks)) {
 		rc = find_and_resolve(f);
 		/* Names in the skipped directory blocks are unknown: check nothing by names. */
-		f->again = f->again || f->dirs_cut;
-		if (rc || f->again)
+		f->round.again = f->round.again || f->facts.dirs_cut;
+		if (rc || f->round.again)
 			return rc;
 	}
 	/* Any further repair might overwrite the contents of a file that claims group metadata. */

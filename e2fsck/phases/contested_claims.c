@@ -16,7 +16,7 @@ static int add_claim(struct fsck_contest *c, uint64_t first, uint64_t len, xw_in
 		n = XW_MIN(len, UINT64_C(1) << 31);
 		rc = xw_vec_push(&c->claims, ((struct claim){first, (uint32_t)n, ino}));
 	}
-	return rc ? xw_fail_nomem(&c->f->diag, "contested blocks") : 0;
+	return rc ? xw_fail_nomem(&c->f->ses.diag, "contested blocks") : 0;
 }
 
 /*
@@ -34,7 +34,7 @@ static int add_run(struct fsck_contest *c, const struct xw_walk_map_item *i, xw_
 	    fsck_contest_cluster(c, last->pblk + last->len - 1) == first)
 		first++;
 	*last = *i;
-	while (!rc && xw_blockset_next_in(c->f->owners.contested, first, end, &start, &len)) {
+	while (!rc && xw_blockset_next_in(c->f->facts.owners.contested, first, end, &start, &len)) {
 		rc = add_claim(c, start, len, ino);
 		first = start + len;
 	}
@@ -46,15 +46,15 @@ static int look_at(struct fsck_contest *c, xw_ino ino)
 	struct fsck *f = c->f;
 	struct xw_walk_map_item item, last = {0};
 	struct xw_inode in;
-	int more = 0, rc = xw_image_inode(f->img, ino, &in, NULL);
+	int more = 0, rc = xw_image_inode(f->ses.img, ino, &in, NULL);
 
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	if (rc)
 		return 0;
-	if (in.file_acl && xw_image_has_blocks(f->img, in.file_acl, 1) &&
-	    xw_blockset_has(f->owners.contested, fsck_contest_cluster(c, in.file_acl)))
+	if (in.file_acl && xw_image_has_blocks(f->ses.img, in.file_acl, 1) &&
+	    xw_blockset_has(f->facts.owners.contested, fsck_contest_cluster(c, in.file_acl)))
 		rc = add_claim(c, fsck_contest_cluster(c, in.file_acl), 1, 0);
 	if (rc || !xw_inode_has_map(&in))
 		return rc;
@@ -66,7 +66,8 @@ static int look_at(struct fsck_contest *c, xw_ino ino)
 			rc = add_run(c, &item, ino, &last);
 		else if (fsck_node_is_foreign(f, &in, item.pblk))
 			xw_walk_map_skip(&c->walk);
-		else if (xw_blockset_has(f->owners.contested, fsck_contest_cluster(c, item.pblk)))
+		else if (xw_blockset_has(f->facts.owners.contested,
+					 fsck_contest_cluster(c, item.pblk)))
 			rc = add_claim(c, fsck_contest_cluster(c, item.pblk), 1, ino);
 	}
 	return rc ? rc : more;
@@ -76,12 +77,12 @@ static int look_at(struct fsck_contest *c, xw_ino ino)
 static int find_fixed(struct fsck_contest *c, uint64_t cluster)
 {
 	const struct fsck *f = c->f;
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const xw_blk blk = c->base + (cluster << c->bits);
 	int rc = 0;
 
 	if (sb->feature_incompat & XW_INCOMPAT_MMP &&
-	    xw_image_has_blocks(f->img, sb->mmp_block, 1) &&
+	    xw_image_has_blocks(f->ses.img, sb->mmp_block, 1) &&
 	    fsck_contest_cluster(c, sb->mmp_block) == cluster)
 		rc = add_claim(c, cluster, 1, 0);
 	if (!rc && fsck_is_metadata(f, blk, UINT64_C(1) << c->bits)) {
@@ -95,19 +96,19 @@ static int find_fixed(struct fsck_contest *c, uint64_t cluster)
 int fsck_contest_find(struct fsck_contest *c)
 {
 	struct fsck *f = c->f;
-	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint32_t per_group = f->ses.img->sb.inodes_per_group;
 	uint64_t at = 0, start, len;
 	int rc = 0;
 
-	while (!rc && xw_blockset_next(f->owners.contested, at, &start, &len)) {
+	while (!rc && xw_blockset_next(f->facts.owners.contested, at, &start, &len)) {
 		for (uint64_t n = start; n < start + len && !rc; n++)
 			rc = find_fixed(c, n);
 		at = start + len;
 	}
-	f->owners.copied = true;
-	for (uint64_t g = 0; f->groups && g < f->img->groups && !rc; g++)
-		for (uint32_t i = 0; f->groups[g] && i < per_group && !rc; i++)
-			if (f->groups[g][i].flags & FSCK_I_USED)
+	f->facts.owners.copied = true;
+	for (uint64_t g = 0; f->facts.groups && g < f->ses.img->groups && !rc; g++)
+		for (uint32_t i = 0; f->facts.groups[g] && i < per_group && !rc; i++)
+			if (f->facts.groups[g][i].flags & FSCK_I_USED)
 				rc = look_at(c, (xw_ino)(g * per_group + i + 1));
 	return rc;
 }
@@ -151,7 +152,7 @@ static int count_claims(struct fsck_contest *c)
 	uint32_t open = 0;
 
 	if (!ends)
-		return xw_fail_nomem(&c->f->diag, "contested blocks");
+		return xw_fail_nomem(&c->f->ses.diag, "contested blocks");
 	for (size_t i = 0; i < n; i++)
 		ends[i] = v[i].first + v[i].len;
 	qsort(ends, n, sizeof(*ends), xw_by_u64);
@@ -163,7 +164,7 @@ static int count_claims(struct fsck_contest *c)
 		for (; k < n && ends[k] == at; k++)
 			open--;
 		if (xw_vec_push(&c->firsts, at) || xw_vec_push(&c->counts, open))
-			return xw_fail_nomem(&c->f->diag, "contested blocks");
+			return xw_fail_nomem(&c->f->ses.diag, "contested blocks");
 	}
 	return 0;
 }
@@ -179,10 +180,10 @@ static int list_inodes(struct fsck_contest *c)
 		if (c->claims.v[i].ino >= XW_INO_ROOT && c->claims.v[i].ino != XW_INO_RESIZE &&
 		    (!i || c->claims.v[i].ino != c->claims.v[i - 1].ino) &&
 		    xw_vec_push(&c->inos, c->claims.v[i].ino))
-			return xw_fail_nomem(&c->f->diag, "contested blocks");
-	for (size_t i = 0; i < f->misplaced.n; i++)
-		if (xw_vec_push(&c->inos, f->misplaced.v[i]))
-			return xw_fail_nomem(&c->f->diag, "contested blocks");
+			return xw_fail_nomem(&c->f->ses.diag, "contested blocks");
+	for (size_t i = 0; i < f->facts.misplaced.n; i++)
+		if (xw_vec_push(&c->inos, f->facts.misplaced.v[i]))
+			return xw_fail_nomem(&c->f->ses.diag, "contested blocks");
 	if (c->inos.n)
 		qsort(c->inos.v, c->inos.n, sizeof(*c->inos.v), fsck_by_u32);
 	for (size_t i = 0; i < c->inos.n; i++)
@@ -201,8 +202,9 @@ int fsck_contest_sort(struct fsck_contest *c)
 	rc = count_claims(c);
 	if (c->claims.n)
 		qsort(c->claims.v, c->claims.n, sizeof(*c->claims.v), by_inode);
-	if (f->misplaced.n)
-		qsort(f->misplaced.v, f->misplaced.n, sizeof(*f->misplaced.v), fsck_by_u32);
+	if (f->facts.misplaced.n)
+		qsort(f->facts.misplaced.v, f->facts.misplaced.n, sizeof(*f->facts.misplaced.v),
+		      fsck_by_u32);
 	return rc ? rc : list_inodes(c);
 }
 
@@ -251,6 +253,6 @@ void fsck_contest_drop(struct fsck_contest *c, xw_ino ino, bool all)
 
 bool fsck_contest_is_misplaced(const struct fsck *f, xw_ino ino)
 {
-	return f->misplaced.n &&
-	       bsearch(&ino, f->misplaced.v, f->misplaced.n, sizeof(*f->misplaced.v), fsck_by_u32);
+	return f->facts.misplaced.n && bsearch(&ino, f->facts.misplaced.v, f->facts.misplaced.n,
+					       sizeof(*f->facts.misplaced.v), fsck_by_u32);
 }

@@ -34,7 +34,7 @@ struct mover {
 static int read_part(struct mover *m, xw_blk from, uint64_t n)
 {
 	const struct fsck_contest *c = m->c;
-	const uint64_t bs = m->c->f->img->block_size;
+	const uint64_t bs = m->c->f->ses.img->block_size;
 
 	for (uint64_t i = 0; i < n; i++) {
 		const int rc = fsck_contest_read(c, from + i, c->copy + i * bs);
@@ -44,9 +44,9 @@ static int read_part(struct mover *m, xw_blk from, uint64_t n)
 		if (rc != XW_ERR_IO || (!c->f->opts.bad_test && !c->f->opts.bad_file))
 			return rc;
 		memset(c->copy + i * bs, 0, bs);
-		xw_log(&c->f->diag, XW_LOG_WARN, "block %llu cannot be read: its copy is zeros",
+		xw_log(&c->f->ses.diag, XW_LOG_WARN, "block %llu cannot be read: its copy is zeros",
 		       (unsigned long long)(from + i));
-		xw_diag_clear(&c->f->diag);
+		xw_diag_clear(&c->f->ses.diag);
 	}
 	return 0;
 }
@@ -77,7 +77,7 @@ static bool is_of_another(const struct mover *m, xw_blk blk, const uint8_t *bloc
 		if (v->ino && v->ino != m->ino && cluster >= v->first &&
 		    cluster - v->first < v->len && !fsck_inode_read(c->f, v->ino, &in, NULL) &&
 		    (in.mode & XW_S_IFMT) == XW_S_IFDIR &&
-		    verifies(c->f->img, block, xw_image_inode_seed(c->f->img, v->ino, &in)))
+		    verifies(c->f->ses.img, block, xw_image_inode_seed(c->f->ses.img, v->ino, &in)))
 			return true;
 	}
 	return false;
@@ -89,7 +89,7 @@ static bool is_of_another(const struct mover *m, xw_blk blk, const uint8_t *bloc
  */
 static int is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 {
-	const struct xw_image *img = m->c->f->img;
+	const struct xw_image *img = m->c->f->ses.img;
 	const struct xw_dirblock_area area = {
 		.data = block,
 		.size = img->block_size,
@@ -102,7 +102,7 @@ static int is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
 	int kind;
 
 	if (!it)
-		return xw_fail_nomem(&m->c->f->diag, "directory");
+		return xw_fail_nomem(&m->c->f->ses.diag, "directory");
 	xw_dirblock_begin(it, &area);
 	while ((kind = xw_dirblock_next(it, &item)) == 1)
 		if (!item.unused && item.e.name_len == 1 && item.e.name[0] == '.' &&
@@ -117,7 +117,7 @@ static int is_leaf(const struct mover *m, xw_lblk lblk, const uint8_t *block)
  */
 static int is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
 {
-	const struct xw_image *img = m->c->f->img;
+	const struct xw_image *img = m->c->f->ses.img;
 	const uint8_t *block = m->c->copy;
 	int leaf;
 
@@ -133,7 +133,7 @@ static int is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
 static int copy_part(struct mover *m, struct xw_map_run *part)
 {
 	const struct fsck_contest *c = m->c;
-	const uint64_t bs = m->c->f->img->block_size;
+	const uint64_t bs = m->c->f->ses.img->block_size;
 	const xw_blk from = part->pblk;
 	int rc, own = 1;
 
@@ -236,7 +236,7 @@ static int read_map(struct fsck_contest *c, struct xw_update *u, xw_ino ino,
 static void describe(struct mover *m, xw_ino ino, const struct xw_inode *in)
 {
 	m->ino = ino;
-	m->seed = xw_image_inode_seed(m->c->f->img, ino, in);
+	m->seed = xw_image_inode_seed(m->c->f->ses.img, ino, in);
 	m->dir = (in->mode & XW_S_IFMT) == XW_S_IFDIR && !m->c->bits;
 	m->any_names = in->flags & XW_FL_ENCRYPT;
 }
@@ -266,7 +266,7 @@ int fsck_contest_foreign(struct fsck_contest *c, xw_ino ino, bool *foreign)
 			*foreign = !rc && !is_of_directory(&m, item.lblk + i, item.pblk + i);
 		}
 	}
-	return rc || more >= 0 ? rc : xw_fail_nomem(&c->f->diag, "contested blocks");
+	return rc || more >= 0 ? rc : xw_fail_nomem(&c->f->ses.diag, "contested blocks");
 }
 
 int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino)

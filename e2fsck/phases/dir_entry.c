@@ -91,7 +91,8 @@ static enum verdict judge_form(struct fsck_dirscan *s, const struct fsck_area *a
 		return INVALID(s, item, DIR_NAME_EMPTY);
 	if (xw_name_is_dots(item->e.name, item->e.name_len))
 		return INVALID(s, item, DIR_DOT_AGAIN);
-	if (ino > f->img->sb.inodes_count || (ino < f->img->sb.first_ino && ino != XW_INO_ROOT))
+	if (ino > f->ses.img->sb.inodes_count ||
+	    (ino < f->ses.img->sb.first_ino && ino != XW_INO_ROOT))
 		return INVALID(s, item, DIR_BAD_INO);
 	if (ino == XW_INO_ROOT)
 		return INVALID(s, item, DIR_LINK_ROOT);
@@ -100,7 +101,7 @@ static enum verdict judge_form(struct fsck_dirscan *s, const struct fsck_area *a
 	if (item->rule == XW_DIRBLOCK_NAME_BYTES && FSCK_FOUND(f, DIR_NAME_BYTES, ENTRY(s, item)))
 		fix_name(s, a, item, false);
 	if (s->folded && !s->encrypted && !is_utf8(&item->e) &&
-	    (f->img->sb.encoding_flags & ENCODING_STRICT || f->opts.check_encoding) &&
+	    (f->ses.img->sb.encoding_flags & ENCODING_STRICT || f->opts.check_encoding) &&
 	    FSCK_FOUND(f, DIR_NAME_UTF8, ENTRY(s, item)))
 		fix_name(s, a, item, true);
 	if (s->encrypted && item->e.name_len < ENCRYPTED_NAME_MIN)
@@ -205,6 +206,6 @@ bool fsck_dir_entry(struct fsck_dirscan *s, const struct fsck_area *a,
 	in->names += in->names < NAMES_MAX;
 	if (s->d->ino == XW_INO_ROOT && item->e.name_len == sizeof(lpf) - 1 &&
 	    !memcmp(item->e.name, lpf, sizeof(lpf) - 1))
-		s->f->lost_found = item->e.ino;
+		s->f->facts.lost_found = item->e.ino;
 	return true;
 }

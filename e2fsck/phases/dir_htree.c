@@ -59,7 +59,7 @@ static bool report(struct fsck_dirscan *s, const struct xw_htree_item *item)
 /* The recorded hashes of the leaf; NULL if the block is unknown. */
 static struct fsck_leaf *leaf_at(const struct fsck_dirscan *s, const struct index *x, uint32_t lblk)
 {
-	const size_t at = (size_t)(x->blocks - s->f->dirblocks.v);
+	const size_t at = (size_t)(x->blocks - s->f->facts.dirblocks.v);
 
 	return lblk < x->n && x->blocks[lblk].lblk == lblk ? &s->leaves[at + lblk] : NULL;
 }
@@ -67,7 +67,7 @@ static struct fsck_leaf *leaf_at(const struct fsck_dirscan *s, const struct inde
 /* Compute the hashes of all leaves: the index has another hash version than was assumed. */
 static void hash_again(struct fsck_dirscan *s, const struct index *x, uint8_t *buf)
 {
-	const uint32_t bs = s->f->img->block_size;
+	const uint32_t bs = s->f->ses.img->block_size;
 
 	for (uint32_t i = 1; i < x->n; i++) {
 		const struct fsck_area a = {.data = buf, .size = bs, .lblk = i, .tail = s->csum};
@@ -114,7 +114,7 @@ static int walk_index(struct fsck_dirscan *s, const struct index *x, struct xw_h
 
 	while ((kind = xw_htree_next(it, &item)) > 0) {
 		if (first && it->info.hash_version <= XW_DX_TEA) {
-			s->version = xw_dx_version(&s->f->img->sb, it->info.hash_version);
+			s->version = xw_dx_version(&s->f->ses.img->sb, it->info.hash_version);
 			if (s->version != assumed)
 				hash_again(s, x, buf);
 		}
@@ -130,13 +130,14 @@ static int walk_index(struct fsck_dirscan *s, const struct index *x, struct xw_h
 int fsck_dir_htree(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
-	struct index x = {s, f->dirblocks.v + s->first[i], s->first[i + 1] - s->first[i]};
-	const uint32_t bs = f->img->block_size;
+	struct index x = {s, f->facts.dirblocks.v + s->first[i], s->first[i + 1] - s->first[i]};
+	const uint32_t bs = f->ses.img->block_size;
 	const struct xw_htree_env env = {
 		.block_size = bs,
-		.seed = xw_inode_seed(f->img->csum_seed, f->dirs.v[i].ino, f->dirs.v[i].generation),
+		.seed = xw_inode_seed(f->ses.img->csum_seed, f->facts.dirs.v[i].ino,
+				      f->facts.dirs.v[i].generation),
 		.blocks = x.n ? (uint32_t)(x.blocks[x.n - 1].lblk + 1) : 0,
-		.levels_max = f->img->sb.feature_incompat & XW_INCOMPAT_LARGEDIR ? 2 : 1,
+		.levels_max = f->ses.img->sb.feature_incompat & XW_INCOMPAT_LARGEDIR ? 2 : 1,
 		.csum = s->csum,
 		.siphash = false,
 		.read = read_block,
@@ -149,9 +150,9 @@ int fsck_dir_htree(struct fsck_dirscan *s, uint32_t i)
 	s->d = NULL;
 	fsck_dir_enter(s, i);
 	if (!block)
-		return xw_fail_nomem(&f->diag, "directory");
+		return xw_fail_nomem(&f->ses.diag, "directory");
 	if (!x.n || read_block(&x, 0, block) || !fsck_dir_is_root(block, bs)) {
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 		s->d->rebuild |= FSCK_FOUND(f, HTREE_ROOT, .dir = s->d->ino);
 		return 0;
 	}
@@ -161,5 +162,5 @@ int fsck_dir_htree(struct fsck_dirscan *s, uint32_t i)
 		rc = walk_index(s, &x, &it, block);
 	xw_htree_end(&it);
 	s->d = NULL;
-	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "index of a directory") : rc;
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->ses.diag, "index of a directory") : rc;
 }

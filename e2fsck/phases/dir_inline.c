@@ -28,7 +28,7 @@ static uint32_t round_value(struct fsck *f, xw_ino ino, const struct xw_inode *i
 int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
-	struct fsck_dir *d = &f->dirs.v[i];
+	struct fsck_dir *d = &f->facts.dirs.v[i];
 	auto_free uint8_t *raw = NULL;
 	struct fsck_area a;
 	struct xw_inode in;

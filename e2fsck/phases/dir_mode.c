@@ -34,19 +34,19 @@ static bool is_first_block(const uint8_t *block, uint32_t bs, xw_ino ino, xw_ino
 
 static bool has_first_block(struct fsck *f, xw_ino ino, const struct xw_inode *in, xw_ino parent)
 {
-	const uint32_t bs = f->img->block_size;
-	struct xw_diag *const diag = f->img->diag;
+	const uint32_t bs = f->ses.img->block_size;
+	struct xw_diag *const diag = f->ses.img->diag;
 	auto_free uint8_t *block = malloc(bs);
 	struct xw_map_run run = {0};
 	bool has;
 
 	if (!block || !in->size || in->size % bs)
 		return false;
-	f->img->diag = NULL;
-	has = !xw_map_lookup(f->img, ino, in, 0, &run) && run.len && !run.unwritten &&
+	f->ses.img->diag = NULL;
+	has = !xw_map_lookup(f->ses.img, ino, in, 0, &run) && run.len && !run.unwritten &&
 	      !fsck_read(f, run.pblk, 1, block) && is_first_block(block, bs, ino, parent);
-	f->img->diag = diag;
-	xw_diag_clear(&f->diag);
+	f->ses.img->diag = diag;
+	xw_diag_clear(&f->ses.diag);
 	return has;
 }
 
@@ -58,19 +58,19 @@ static bool has_inline_entries(const struct fsck *f, const struct xw_inode *in, 
 	const size_t off = fsck_inline_value(f, in, raw, &len);
 
 	return peek32(in->block) == parent && in->size == sizeof(in->block) + len &&
-	       fsck_are_entries(&f->img->sb, in->block + 4, sizeof(in->block) - 4) &&
-	       fsck_are_entries(&f->img->sb, raw + off, len);
+	       fsck_are_entries(&f->ses.img->sb, in->block + 4, sizeof(in->block) - 4) &&
+	       fsck_are_entries(&f->ses.img->sb, raw + off, len);
 }
 
 bool fsck_dir_restore(struct fsck *f, xw_ino ino, xw_ino parent, bool *wanted)
 {
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
 	const struct fsck_inode *facts = fsck_inode(f, ino);
 	struct xw_inode in;
 
 	*wanted = false;
-	if (!raw || facts->ftype != XW_FT_REG || facts->links < 2 || ino < f->img->sb.first_ino ||
-	    fsck_inode_read(f, ino, &in, raw))
+	if (!raw || facts->ftype != XW_FT_REG || facts->links < 2 ||
+	    ino < f->ses.img->sb.first_ino || fsck_inode_read(f, ino, &in, raw))
 		return false;
 	*wanted = in.flags & XW_FL_INLINE_DATA ? has_inline_entries(f, &in, raw, parent)
 					       : has_first_block(f, ino, &in, parent);
@@ -79,6 +79,6 @@ bool fsck_dir_restore(struct fsck *f, xw_ino ino, xw_ino parent, bool *wanted)
 	in.mode = (uint16_t)(XW_S_IFDIR | (in.mode & PERMISSIONS));
 	if (fsck_inode_write(f, ino, &in, raw))
 		return false;
-	f->again = true; /* its entries were not read in this round */
+	f->round.again = true; /* its entries were not read in this round */
 	return true;
 }

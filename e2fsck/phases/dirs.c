@@ -22,13 +22,13 @@ enum { READ_BYTES = 1 << 20, READ_GAP = 64 << 10 };
  */
 static int check_encoding(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	bool used = sb->encoding != 0;
 
 	if (!(sb->feature_incompat & XW_INCOMPAT_CASEFOLD) || sb->encoding == FSCK_ENCODING_UTF8)
 		return 0;
-	for (size_t i = 0; i < f->dirs.n && !used; i++)
-		used = fsck_inode(f, f->dirs.v[i].ino)->flags & FSCK_I_CASEFOLD;
+	for (size_t i = 0; i < f->facts.dirs.n && !used; i++)
+		used = fsck_inode(f, f->facts.dirs.v[i].ino)->flags & FSCK_I_CASEFOLD;
 	if (!(used ? FSCK_FOUND(f, ENCODING, .num = sb->encoding) : FSCK_FOUND(f, ENCODING_NONE)))
 		return 0;
 	if (used)
@@ -66,12 +66,13 @@ static void sort_blocks(struct fsck_dirscan *s)
 	bool sorted = true;
 	size_t at = 0;
 
-	for (size_t i = 1; i < f->dirblocks.n && sorted; i++)
-		sorted = by_dir(&f->dirblocks.v[i - 1], &f->dirblocks.v[i]) <= 0;
+	for (size_t i = 1; i < f->facts.dirblocks.n && sorted; i++)
+		sorted = by_dir(&f->facts.dirblocks.v[i - 1], &f->facts.dirblocks.v[i]) <= 0;
 	if (!sorted)
-		qsort(f->dirblocks.v, f->dirblocks.n, sizeof(*f->dirblocks.v), by_dir);
-	for (size_t i = 0; i <= f->dirs.n; i++) {
-		while (at < f->dirblocks.n && f->dirblocks.v[at].dir < i)
+		qsort(f->facts.dirblocks.v, f->facts.dirblocks.n, sizeof(*f->facts.dirblocks.v),
+		      by_dir);
+	for (size_t i = 0; i <= f->facts.dirs.n; i++) {
+		while (at < f->facts.dirblocks.n && f->facts.dirblocks.v[at].dir < i)
 			at++;
 		s->first[i] = (uint32_t)at;
 	}
@@ -79,17 +80,17 @@ static void sort_blocks(struct fsck_dirscan *s)
 
 static uint32_t *disk_order(struct fsck *f)
 {
-	uint32_t *order = malloc((f->dirblocks.n + 1) * sizeof(*order));
+	uint32_t *order = malloc((f->facts.dirblocks.n + 1) * sizeof(*order));
 	bool sorted = true;
 
 	if (!order)
 		return NULL;
-	for (size_t i = 0; i < f->dirblocks.n; i++) {
+	for (size_t i = 0; i < f->facts.dirblocks.n; i++) {
 		order[i] = (uint32_t)i;
-		sorted &= !i || f->dirblocks.v[i - 1].pblk <= f->dirblocks.v[i].pblk;
+		sorted &= !i || f->facts.dirblocks.v[i - 1].pblk <= f->facts.dirblocks.v[i].pblk;
 	}
 	if (!sorted)
-		qsort_r(order, f->dirblocks.n, sizeof(*order), by_pblk, f->dirblocks.v);
+		qsort_r(order, f->facts.dirblocks.n, sizeof(*order), by_pblk, f->facts.dirblocks.v);
 	return order;
 }
 
@@ -98,8 +99,8 @@ static uint32_t *disk_order(struct fsck *f)
 static int check_block(struct fsck_dirscan *s, uint32_t at, uint8_t *block)
 {
 	struct fsck *f = s->f;
-	const struct fsck_dirblock *b = &f->dirblocks.v[at];
-	const uint32_t bs = f->img->block_size;
+	const struct fsck_dirblock *b = &f->facts.dirblocks.v[at];
+	const uint32_t bs = f->ses.img->block_size;
 	bool root;
 	struct fsck_area a = {.data = block, .size = bs, .lblk = b->lblk, .has_dots = !b->lblk};
 
@@ -127,7 +128,7 @@ static int check_block(struct fsck_dirscan *s, uint32_t at, uint8_t *block)
 /* The block is a hole or cannot be read. */
 static void lost_block(struct fsck_dirscan *s, uint32_t at)
 {
-	const struct fsck_dirblock *b = &s->f->dirblocks.v[at];
+	const struct fsck_dirblock *b = &s->f->facts.dirblocks.v[at];
 
 	fsck_dir_enter(s, b->dir);
 	if (s->leaves)
@@ -140,20 +141,20 @@ static void lost_block(struct fsck_dirscan *s, uint32_t at)
 static int check_run(struct fsck_dirscan *s, const uint32_t *order, size_t n, uint8_t *buf)
 {
 	struct fsck *f = s->f;
-	const struct fsck_dirblock *v = f->dirblocks.v;
-	const uint32_t bs = f->img->block_size;
+	const struct fsck_dirblock *v = f->facts.dirblocks.v;
+	const uint32_t bs = f->ses.img->block_size;
 	const xw_blk from = v[order[0]].pblk;
 	int rc = fsck_read(f, from, v[order[n - 1]].pblk - from + 1, buf);
 	const bool each = rc != 0;
 
 	rc = 0;
-	for (size_t i = 0; i < n && !rc && !f->stop; i++) {
+	for (size_t i = 0; i < n && !rc && !f->ses.stop; i++) {
 		uint8_t *block = buf + (v[order[i]].pblk - from) * bs;
 
 		if (each)
-			xw_diag_clear(&f->diag);
+			xw_diag_clear(&f->ses.diag);
 		if (each && fsck_read(f, v[order[i]].pblk, 1, block)) {
-			xw_diag_clear(&f->diag);
+			xw_diag_clear(&f->ses.diag);
 			lost_block(s, order[i]);
 			continue;
 		}
@@ -165,22 +166,22 @@ static int check_run(struct fsck_dirscan *s, const uint32_t *order, size_t n, ui
 static int check_blocks(struct fsck_dirscan *s)
 {
 	struct fsck *f = s->f;
-	const struct fsck_dirblock *v = f->dirblocks.v;
-	const uint32_t bs = f->img->block_size;
+	const struct fsck_dirblock *v = f->facts.dirblocks.v;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint32_t *order = disk_order(f);
 	auto_free uint8_t *buf = malloc(READ_BYTES + bs);
 	size_t n;
 	int rc = 0;
 
 	if (!order || !buf)
-		return xw_fail_nomem(&f->diag, "directory blocks");
-	for (size_t i = 0; i < f->dirblocks.n && !rc && !f->stop; i += n) {
+		return xw_fail_nomem(&f->ses.diag, "directory blocks");
+	for (size_t i = 0; i < f->facts.dirblocks.n && !rc && !f->ses.stop; i += n) {
 		n = 1;
 		if (!v[order[i]].pblk) {
 			lost_block(s, order[i]);
 			continue;
 		}
-		while (i + n < f->dirblocks.n &&
+		while (i + n < f->facts.dirblocks.n &&
 		       (v[order[i + n]].pblk - v[order[i]].pblk + 1) * bs <= READ_BYTES &&
 		       (v[order[i + n]].pblk - v[order[i + n - 1]].pblk) * bs <= READ_GAP + bs)
 			n++;
@@ -194,16 +195,16 @@ static int check_blocks(struct fsck_dirscan *s)
 static int check_each(struct fsck_dirscan *s)
 {
 	struct fsck *f = s->f;
-	const bool may_index = f->img->sb.feature_compat & XW_COMPAT_DIR_INDEX;
-	const bool optimize = f->opts.optimize_dirs && !f->round && f->opts.mode != FSCK_NO;
+	const bool may_index = f->ses.img->sb.feature_compat & XW_COMPAT_DIR_INDEX;
+	const bool optimize = f->opts.optimize_dirs && !f->round.number && f->opts.mode != FSCK_NO;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
-		struct fsck_dir *d = &f->dirs.v[i];
+	for (uint32_t i = 0; i < f->facts.dirs.n && !rc && !f->ses.stop; i++) {
+		struct fsck_dir *d = &f->facts.dirs.v[i];
 		const uint32_t at = s->first[i], end = s->first[i + 1];
 
 		/* A directory without a first block has no "." entry. */
-		if (!d->is_inline && (at >= end || f->dirblocks.v[at].lblk))
+		if (!d->is_inline && (at >= end || f->facts.dirblocks.v[at].lblk))
 			d->rebuild |= FSCK_FOUND(f, DIR_HOLE, .dir = d->ino);
 		if (d->is_inline)
 			rc = fsck_dir_inline(s, i);
@@ -212,32 +213,33 @@ static int check_each(struct fsck_dirscan *s)
 		else if (d->indexed && !d->rebuild)
 			rc = fsck_dir_htree(s, i);
 		/* lost+found keeps its blocks: a repair may need them when space is short. */
-		d->rebuild |= optimize && d->ino != f->lost_found && end - at > 1;
-		d->rebuild |= f->root_found && d->ino == XW_INO_ROOT;
+		d->rebuild |= optimize && d->ino != f->facts.lost_found && end - at > 1;
+		d->rebuild |= f->ses.root_found && d->ino == XW_INO_ROOT;
 	}
-	f->root_found = false;
+	f->ses.root_found = false;
 	return rc;
 }
 
 static int begin(struct fsck_dirscan *s)
 {
 	struct fsck *f = s->f;
-	const uint32_t most = XW_MAX(f->img->block_size, f->img->inode_size); /* of an area */
+	const uint32_t most =
+		XW_MAX(f->ses.img->block_size, f->ses.img->inode_size); /* of an area */
 	bool indexed = false;
 
-	for (size_t i = 0; i < f->dirs.n; i++)
-		indexed |= f->dirs.v[i].indexed;
-	s->filetype = f->img->sb.feature_incompat & XW_INCOMPAT_FILETYPE;
-	s->csum = xw_super_has_csum(&f->img->sb);
-	xw_dx_seed(&f->img->sb, s->hash_seed);
-	s->first = calloc(f->dirs.n + 2, sizeof(*s->first));
+	for (size_t i = 0; i < f->facts.dirs.n; i++)
+		indexed |= f->facts.dirs.v[i].indexed;
+	s->filetype = f->ses.img->sb.feature_incompat & XW_INCOMPAT_FILETYPE;
+	s->csum = xw_super_has_csum(&f->ses.img->sb);
+	xw_dx_seed(&f->ses.img->sb, s->hash_seed);
+	s->first = calloc(f->facts.dirs.n + 2, sizeof(*s->first));
 	s->kept = calloc(most / 8 + 1, sizeof(*s->kept));
 	s->dups = calloc(fsck_dup_slots(most), sizeof(*s->dups));
 	s->copy = malloc(most);
 	if (indexed)
-		s->leaves = calloc(f->dirblocks.n + 1, sizeof(*s->leaves));
+		s->leaves = calloc(f->facts.dirblocks.n + 1, sizeof(*s->leaves));
 	if (!s->first || !s->kept || !s->dups || !s->copy || (indexed && !s->leaves))
-		return xw_fail_nomem(&f->diag, "directories");
+		return xw_fail_nomem(&f->ses.diag, "directories");
 	sort_blocks(s);
 	return 0;
 }
@@ -258,7 +260,7 @@ int fsck_check_dirs(struct fsck *f)
 	int rc;
 
 	/* An update has moved blocks: the new locations are known in the next round. */
-	if (f->allocated)
+	if (f->round.allocated)
 		return 0;
 	rc = check_encoding(f);
 	if (!rc)
@@ -270,8 +272,8 @@ int fsck_check_dirs(struct fsck *f)
 	root = fsck_dir(f, XW_INO_ROOT);
 	if (root)
 		root->parent = XW_INO_ROOT;
-	f->names_known = !rc && !f->stop && !f->again;
-	if (!f->names_known)
+	f->facts.names_known = !rc && !f->ses.stop && !f->round.again;
+	if (!f->facts.names_known)
 		return rc;
 	rc = fsck_settle_hidden(f);
 	if (!rc)

@@ -26,7 +26,7 @@ bool fsck_dir_restore(struct fsck *f, xw_ino ino, xw_ino parent, bool *wanted);
 void fsck_dir_dot_type(struct fsck_dirscan *s, const struct fsck_area *a,
 		       struct xw_dirblock_item *item);
 
-/* dir_inline.c: check directory i of f->dirs, whose entries are in its inode. */
+/* dir_inline.c: check directory i of f->facts.dirs, whose entries are in its inode. */
 int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i);
 
 /* dir_htree.c: check the index of directory i. Sets d->rebuild if it is damaged. */

@@ -10,7 +10,7 @@
 
 int fsck_group_renew(struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
 {
-	f->renew_backups = true;
+	f->ses.renew_backups = true;
 	return fsck_group_write(f, group, gd);
 }
 
@@ -32,7 +32,7 @@ int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
 	const uint16_t uninit = XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT;
 	struct xw_group_desc gd;
 	bool write = false;
-	int rc = xw_image_group(f->img, group, &gd);
+	int rc = xw_image_group(f->ses.img, group, &gd);
 
 	if (rc)
 		return rc;
@@ -47,7 +47,7 @@ int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
 		gd.itable_unused = 0;
 		write = true;
 	}
-	if (sums && unused_is_wrong(&f->img->sb, group, &gd) &&
+	if (sums && unused_is_wrong(&f->ses.img->sb, group, &gd) &&
 	    FSCK_FOUND(f, GROUP_UNUSED, .group = group, .num = gd.itable_unused)) {
 		gd.itable_unused = 0;
 		write = true;
@@ -62,40 +62,41 @@ int fsck_group_check_flags(struct fsck *f, uint64_t group, bool sums)
 
 bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 {
-	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint32_t per_group = f->ses.img->sb.inodes_per_group;
 	const uint64_t group = (ino - 1) / per_group;
 	struct xw_group_desc gd;
 	struct xw_inode in;
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
 
-	if (!(f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM)) || !raw ||
-	    xw_image_group(f->img, group, &gd))
+	if (!(f->ses.img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM)) || !raw ||
+	    xw_image_group(f->ses.img, group, &gd))
 		return false;
-	if (!f->again && !(gd.flags & XW_BG_INODE_UNINIT) &&
+	if (!f->round.again && !(gd.flags & XW_BG_INODE_UNINIT) &&
 	    (ino - 1) % per_group < per_group - XW_MIN(gd.itable_unused, per_group))
 		return false;
 	if (fsck_inode_read(f, ino, &in, raw) || !in.links || !(in.mode & XW_S_IFMT) ||
-	    xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino))
+	    xw_inode_verify(raw, &f->ses.img->sb, f->ses.img->csum_seed, ino))
 		return false;
-	if (f->again && !(gd.flags & XW_BG_INODE_UNINIT) && !gd.itable_unused)
+	if (f->round.again && !(gd.flags & XW_BG_INODE_UNINIT) && !gd.itable_unused)
 		return true; /* already repaired: the next round reads the inode */
 	if (!FSCK_FOUND(f, GROUP_UNUSED_REF, .ino = ino, .group = group, .name = name,
 			.name_len = len))
 		return true;
 	gd.flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	gd.itable_unused = 0;
-	f->again = true;
-	memset(f->looked, 0, sizeof(f->looked)); /* these inodes have not been checked yet */
+	f->round.again = true;
+	memset(f->ses.looked, 0,
+	       sizeof(f->ses.looked)); /* these inodes have not been checked yet */
 	return !fsck_group_renew(f, group, &gd);
 }
 
 bool fsck_group_sum_is_wrong(struct fsck *f, uint64_t group)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const uint64_t per_block = img->block_size / img->desc_size;
 	uint8_t raw[XW_DESC_SIZE_MAX];
 
-	return xw_image_meta(f->img, xw_image_desc_block(img, group),
+	return xw_image_meta(f->ses.img, xw_image_desc_block(img, group),
 			     (uint32_t)(group % per_block) * img->desc_size, raw, img->desc_size) ||
 	       xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
 }

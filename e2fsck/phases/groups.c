@@ -77,14 +77,14 @@ static uint64_t desc_at(const struct xw_image *img, uint64_t group, uint64_t cop
 
 static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_group_desc *gd)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
 	const uint64_t at = desc_at(img, group, copy);
 	uint8_t raw[XW_DESC_SIZE_MAX];
 
-	if (xw_image_meta(f->img, at / img->block_size, (uint32_t)(at % img->block_size), raw,
+	if (xw_image_meta(f->ses.img, at / img->block_size, (uint32_t)(at % img->block_size), raw,
 			  img->desc_size)) {
-		xw_diag_clear(&f->diag); /* unreadable: as if there were no copy */
+		xw_diag_clear(&f->ses.diag); /* unreadable: as if there were no copy */
 		return false;
 	}
 	xw_group_decode(raw, img->desc_size, gd);
@@ -96,14 +96,14 @@ static uint64_t find_backup(struct fsck *f)
 {
 	struct xw_group_desc gd;
 
-	if (f->img->sb.feature_incompat & XW_INCOMPAT_META_BG && !f->img->sb.first_meta_bg)
-		return f->img->groups > 1;
-	if (f->backup_group && f->backup_group < f->img->groups)
-		return f->backup_group;
-	for (uint64_t g = 1; g < f->img->groups; g++)
-		if (xw_image_has_super(f->img, g) && read_copy(f, 0, g, &gd) &&
-		    fsck_group_has(f->img, 0, gd.block_bitmap, 1) &&
-		    fsck_group_has(f->img, 0, gd.inode_table, f->img->itable_blocks))
+	if (f->ses.img->sb.feature_incompat & XW_INCOMPAT_META_BG && !f->ses.img->sb.first_meta_bg)
+		return f->ses.img->groups > 1;
+	if (f->start.backup_group && f->start.backup_group < f->ses.img->groups)
+		return f->start.backup_group;
+	for (uint64_t g = 1; g < f->ses.img->groups; g++)
+		if (xw_image_has_super(f->ses.img, g) && read_copy(f, 0, g, &gd) &&
+		    fsck_group_has(f->ses.img, 0, gd.block_bitmap, 1) &&
+		    fsck_group_has(f->ses.img, 0, gd.inode_table, f->ses.img->itable_blocks))
 			return g;
 	return 0;
 }
@@ -113,7 +113,7 @@ static uint64_t find_backup(struct fsck *f)
 /* Mark the metadata at the start of every group. */
 static int accept_heads(struct check *c)
 {
-	const struct xw_image *img = c->f->img;
+	const struct xw_image *img = c->f->ses.img;
 	int rc = xw_blockset_new(img->sb.blocks_count, &c->taken);
 
 	for (uint64_t g = 0; g < img->groups && !rc; g++) {
@@ -128,20 +128,21 @@ static int accept_heads(struct check *c)
 		if (len)
 			rc = xw_blockset_add(c->taken, start, len, NULL);
 	}
-	return rc ? xw_fail_nomem(&c->f->diag, "group metadata") : 0;
+	return rc ? xw_fail_nomem(&c->f->ses.diag, "group metadata") : 0;
 }
 
 static bool fits(const struct check *c, uint64_t group, enum part p, xw_blk blk)
 {
-	const uint64_t len = length(c->f->img, p);
+	const uint64_t len = length(c->f->ses.img, p);
 
-	return fsck_group_has(c->f->img, group, blk, len) && !xw_blockset_count(c->taken, blk, len);
+	return fsck_group_has(c->f->ses.img, group, blk, len) &&
+	       !xw_blockset_count(c->taken, blk, len);
 }
 
 static int accept(struct check *c, enum part p, xw_blk blk)
 {
-	return xw_blockset_add(c->taken, blk, length(c->f->img, p), NULL)
-		       ? xw_fail_nomem(&c->f->diag, "group metadata")
+	return xw_blockset_add(c->taken, blk, length(c->f->ses.img, p), NULL)
+		       ? xw_fail_nomem(&c->f->ses.diag, "group metadata")
 		       : 0;
 }
 
@@ -160,7 +161,7 @@ static xw_blk after_head(const struct xw_image *img, uint64_t group)
 /* The location that follows from a neighboring group, or from mke2fs's layout. */
 static xw_blk suggest(struct check *c, uint64_t group, enum part p)
 {
-	struct xw_image *img = c->f->img;
+	struct xw_image *img = c->f->ses.img;
 	const uint64_t len = length(img, p);
 	struct xw_group_desc gd;
 
@@ -201,7 +202,7 @@ static bool in_journal(const struct check *c, xw_blk blk, uint64_t len)
 /* Is this the location that follows from a neighboring group or from mke2fs's layout? */
 static bool is_usual(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd)
 {
-	struct xw_image *img = c->f->img;
+	struct xw_image *img = c->f->ses.img;
 	const struct xw_super *sb = &img->sb;
 	const bool flex = sb->feature_incompat & XW_INCOMPAT_FLEX_BG;
 	const uint64_t step = flex ? length(img, p) : sb->blocks_per_group;
@@ -223,14 +224,14 @@ static bool is_usual(struct check *c, uint64_t group, enum part p, const struct 
  */
 static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
 {
-	const struct xw_image *img = c->f->img;
+	const struct xw_image *img = c->f->ses.img;
 	const bool csum = xw_super_has_csum(&img->sb);
 	struct fsck_evidence e = {0};
 	auto_free uint8_t *bits = NULL;
 
 	if (in_journal(c, gd->inode_table, img->itable_blocks))
 		return true;
-	if (!group && fsck_is_root_table(c->f->dev, img, gd->inode_table))
+	if (!group && fsck_is_root_table(c->f->ses.dev, img, gd->inode_table))
 		return false;
 	if (group && gd->flags & XW_BG_INODE_UNINIT && is_usual(c, group, INODE_TABLE, gd))
 		return false;
@@ -251,7 +252,7 @@ static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_d
 /* Collect the evidence for this location of the table. Returns its score. */
 static int64_t look_at_table(struct check *c, uint64_t group, xw_blk blk, struct fsck_evidence *e)
 {
-	int64_t score = in_journal(c, blk, c->f->img->itable_blocks) ? -LOG_WEIGHT : 0;
+	int64_t score = in_journal(c, blk, c->f->ses.img->itable_blocks) ? -LOG_WEIGHT : 0;
 
 	e->prove = true;
 	if (fsck_table_look(c->f, group, blk, LOOK_BLOCKS, e))
@@ -292,7 +293,7 @@ static void choose_blocks(const struct xw_image *img, struct search *s)
  */
 static void try_table(struct check *c, struct search *s, xw_blk blk, uint64_t k, const uint8_t *buf)
 {
-	const struct xw_image *img = c->f->img;
+	const struct xw_image *img = c->f->ses.img;
 	struct fsck_evidence one = {.bits = s->bits, .prove = true}, e = {.bits = s->bits};
 	int64_t score;
 
@@ -300,7 +301,7 @@ static void try_table(struct check *c, struct search *s, xw_blk blk, uint64_t k,
 		return;
 	fsck_table_block(c->f, s->group, k * (img->block_size / img->inode_size), buf, &one);
 	if (!one.proven && (!s->group || one.bad || one.misses || !one.good) &&
-	    (s->group || k || !fsck_is_root_table(c->f->dev, img, blk)))
+	    (s->group || k || !fsck_is_root_table(c->f->ses.dev, img, blk)))
 		return;
 	score = look_at_table(c, s->group, blk, &e);
 	if (fsck_table_is_likely(&e) && score > s->score) {
@@ -318,7 +319,7 @@ static void try_table(struct check *c, struct search *s, xw_blk blk, uint64_t k,
 static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits, xw_blk best,
 			   int64_t score)
 {
-	const struct xw_image *img = c->f->img;
+	const struct xw_image *img = c->f->ses.img;
 	const struct xw_super *sb = &img->sb;
 	const uint64_t flex =
 		sb->feature_incompat & XW_INCOMPAT_FLEX_BG && sb->log_groups_per_flex < 32
@@ -336,7 +337,7 @@ static xw_blk search_table(struct check *c, uint64_t group, const uint8_t *bits,
 	choose_blocks(img, &s);
 	for (xw_blk blk = from; blk < end; blk += n) {
 		n = XW_MIN((uint64_t)SEARCH_BYTES / img->block_size, end - blk);
-		if (c->f->stop || c->searched + n > SEARCH_ALL)
+		if (c->f->ses.stop || c->searched + n > SEARCH_ALL)
 			return s.best;
 		c->searched += n;
 		if (fsck_read(c->f, blk, n, buf)) {
@@ -376,7 +377,8 @@ static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk 
 
 	if (suggest(c, group, p) == copy)
 		return false;
-	return !(c->f->img->sb.feature_ro_compat & sums) || !fsck_group_sum_is_wrong(c->f, group);
+	return !(c->f->ses.img->sb.feature_ro_compat & sums) ||
+	       !fsck_group_sum_is_wrong(c->f, group);
 }
 
 /*
@@ -385,7 +387,7 @@ static bool prefer_primary(struct check *c, uint64_t group, enum part p, xw_blk 
  */
 static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_desc *gd)
 {
-	auto_free uint8_t *buf = malloc(c->f->img->block_size);
+	auto_free uint8_t *buf = malloc(c->f->ses.img->block_size);
 	const uint8_t *bits = buf ? inode_bits(c, group, gd, buf) : NULL;
 	struct candidate {
 		xw_blk blk;
@@ -416,7 +418,7 @@ static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_
 			sure = group || t->e.proven;
 		}
 	}
-	if (sure && !in_journal(c, best, c->f->img->itable_blocks))
+	if (sure && !in_journal(c, best, c->f->ses.img->itable_blocks))
 		return best;
 	best = search_table(c, group, bits, best, most);
 	if (best)
@@ -435,7 +437,7 @@ static bool is_sound(struct check *c, uint64_t group, enum part p, const struct 
 
 	if (p == BLOCK_BITMAP)
 		return fsck_block_bitmap_is_sound(c->f, group, gd, blk);
-	bits = malloc(c->f->img->block_size);
+	bits = malloc(c->f->ses.img->block_size);
 	return bits && fsck_inode_bitmap_is_sound(c->f, gd, blk, bits);
 }
 
@@ -476,14 +478,14 @@ static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
 static int note_twice(struct check *c, enum part p, xw_blk blk)
 {
 	uint64_t start, n, at = blk;
-	const xw_blk end = blk + length(c->f->img, p);
-	int rc = c->twice ? 0 : xw_blockset_new(c->f->img->sb.blocks_count, &c->twice);
+	const xw_blk end = blk + length(c->f->ses.img, p);
+	int rc = c->twice ? 0 : xw_blockset_new(c->f->ses.img->sb.blocks_count, &c->twice);
 
 	while (!rc && xw_blockset_next_in(c->taken, at, end, &start, &n)) {
 		rc = xw_blockset_add(c->twice, start, n, NULL);
 		at = start + n;
 	}
-	return rc ? xw_fail_nomem(&c->f->diag, "group metadata") : 0;
+	return rc ? xw_fail_nomem(&c->f->ses.diag, "group metadata") : 0;
 }
 
 static bool is_good(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd)
@@ -492,7 +494,7 @@ static bool is_good(struct check *c, uint64_t group, enum part p, const struct x
 	xw_blk copy;
 
 	return fits(c, group, p, blk) && !backup_differs(c, group, p, blk, &copy) &&
-	       !(c->settled && xw_blockset_count(c->settled, blk, length(c->f->img, p))) &&
+	       !(c->settled && xw_blockset_count(c->settled, blk, length(c->f->ses.img, p))) &&
 	       !(p == INODE_TABLE ? is_no_table(c, group, gd) : is_no_bitmap(c, group, p, gd));
 }
 
@@ -502,7 +504,7 @@ static bool is_good(struct check *c, uint64_t group, enum part p, const struct x
  */
 static int accept_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 {
-	struct xw_image *img = c->f->img;
+	struct xw_image *img = c->f->ses.img;
 	struct xw_group_desc gd;
 	int rc = 0;
 
@@ -540,7 +542,7 @@ static int repair_location(struct check *c, uint64_t group, enum part p, struct 
 	if (to && to == was)
 		return accept(c, p, was); /* the location is right, although contents are damaged */
 	/* If both are 0 in a later round, this was reported before; relocate.c repairs it. */
-	if (to || was || !f->round) {
+	if (to || was || !f->round.number) {
 		const struct fsck_about about = {
 			.id = ids[p], .group = group, .blk = was, .num = to};
 
@@ -551,7 +553,7 @@ static int repair_location(struct check *c, uint64_t group, enum part p, struct 
 		*write = true;
 	}
 	*location(gd, p) = to;
-	f->relocate = f->relocate || !to;
+	f->ses.relocate = f->ses.relocate || !to;
 	return to ? accept(c, p, to) : 0;
 }
 
@@ -560,7 +562,7 @@ static int repair_group(struct check *c, uint64_t group, uint8_t bad, uint8_t pa
 {
 	struct xw_group_desc gd;
 	bool write = false;
-	int rc = bad & parts ? xw_image_group(c->f->img, group, &gd) : 0;
+	int rc = bad & parts ? xw_image_group(c->f->ses.img, group, &gd) : 0;
 
 	for (int p = 0; p < PARTS && !rc; p++)
 		if (bad & parts & 1 << p)
@@ -577,7 +579,7 @@ static int repair_group(struct check *c, uint64_t group, uint8_t bad, uint8_t pa
 /* List the blocks of the journal, according to the backup of its map in the superblock. */
 static int find_journal(struct check *c)
 {
-	const struct xw_image *img = c->f->img;
+	const struct xw_image *img = c->f->ses.img;
 	const struct xw_super *sb = &img->sb;
 	struct xw_inode in = {.mode = XW_S_IFREG, .links = 1, .size = sb->jnl_blocks[16]};
 	auto_end(xw_walk_map_free) struct xw_walk_map walk = {0};
@@ -585,19 +587,19 @@ static int find_journal(struct check *c)
 	int more, rc = xw_blockset_new(sb->blocks_count, &c->journal);
 
 	if (rc || sb->jnl_backup_type != 1)
-		return rc ? xw_fail_nomem(&c->f->diag, "the journal") : 0;
+		return rc ? xw_fail_nomem(&c->f->ses.diag, "the journal") : 0;
 	for (unsigned i = 0; i < 15; i++)
 		poke32(in.block + (size_t)4 * i, sb->jnl_blocks[i]);
 	if (peek16(in.block) == XW_EXT_MAGIC)
 		in.flags = XW_FL_EXTENTS;
-	xw_walk_map_init(&walk, c->f->dev, sb);
+	xw_walk_map_init(&walk, c->f->ses.dev, sb);
 	walk.csum = false; /* the inode's generation is unknown */
 	rc = xw_walk_map_begin(&walk, XW_INO_JOURNAL, &in, -1);
 	while (!rc && (more = xw_walk_map_next(&walk, &item)) > 0)
 		if (more == 1 && item.kind == XW_WALK_RUN)
 			rc = xw_blockset_add(c->journal, item.pblk, item.len, NULL);
-	xw_diag_clear(&c->f->diag);
-	return rc ? xw_fail_nomem(&c->f->diag, "the journal") : 0;
+	xw_diag_clear(&c->f->ses.diag);
+	return rc ? xw_fail_nomem(&c->f->ses.diag, "the journal") : 0;
 }
 
 /*
@@ -615,7 +617,7 @@ static int accept_all(struct check *c, uint8_t *bad, uint64_t *n_bad)
 	xw_blockset_free(c->taken);
 	c->taken = NULL;
 	c->settled = c->twice;
-	memset(bad, 0, c->f->img->groups);
+	memset(bad, 0, c->f->ses.img->groups);
 	*n_bad = 0;
 	rc = accept_heads(c);
 	return rc ? rc : accept_good(c, bad, n_bad);
@@ -633,10 +635,10 @@ static int check_locations(struct fsck *f)
 {
 	static const uint8_t turns[] = {1 << INODE_TABLE, 1 << BLOCK_BITMAP | 1 << INODE_BITMAP};
 	auto_end(check_end) struct check c = {.f = f};
-	const uint64_t groups = f->img->groups;
+	const uint64_t groups = f->ses.img->groups;
 	auto_free uint8_t *bad = calloc(groups, 1);
 	uint64_t n_bad = 0;
-	int rc = bad ? find_journal(&c) : xw_fail_nomem(&f->diag, "groups");
+	int rc = bad ? find_journal(&c) : xw_fail_nomem(&f->ses.diag, "groups");
 
 	if (rc)
 		return rc;
@@ -650,10 +652,10 @@ static int check_locations(struct fsck *f)
 
 int fsck_check_groups(struct fsck *f)
 {
-	const bool sums = f->img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	const bool sums = f->ses.img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
 	int rc = check_locations(f);
 
-	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
+	for (uint64_t g = 0; g < f->ses.img->groups && !rc; g++)
 		rc = fsck_group_check_flags(f, g, sums);
 	return rc;
 }

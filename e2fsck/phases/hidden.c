@@ -13,13 +13,13 @@ static const char *const type_names[] = {"user", "group", "project"};
 
 int fsck_check_orphan_journal(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	const xw_ino ino = sb->orphan_file_inum;
 	struct xw_inode in;
 	int rc;
 
 	if (!(sb->feature_compat & XW_COMPAT_ORPHAN_FILE) ||
-	    sb->feature_compat & XW_COMPAT_HAS_JOURNAL || f->journal_lost ||
+	    sb->feature_compat & XW_COMPAT_HAS_JOURNAL || f->start.journal_lost ||
 	    sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT ||
 	    !FSCK_FOUND(f, ORPHAN_NO_JOURNAL, .ino = ino))
 		return 0;
@@ -48,29 +48,29 @@ static int hide(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 	int rc = 0;
 
 	fsck_inode(f, ino)->flags |= FSCK_I_SYSTEM;
-	if (!xw_map_begin(f->img, ino, in, 0, &it))
+	if (!xw_map_begin(f->ses.img, ino, in, 0, &it))
 		while (!rc && xw_map_next(&it, &run) > 0)
 			rc = fsck_give(f, FSCK_O_SYSTEM, run.pblk, run.len);
 	if (rc)
 		return rc;
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	return fsck_quota_remove(f, in);
 }
 
 static int set_number(struct fsck *f, int type, xw_ino ino)
 {
-	*fsck_quota_inum(&f->img->sb, type) = ino;
+	*fsck_quota_inum(&f->ses.img->sb, type) = ino;
 	return fsck_super_renew(f);
 }
 
 /* Clear a number that has no meaning without the feature. A quota file left over is deleted. */
 static int clear_unused(struct fsck *f, int type)
 {
-	const xw_ino ino = *fsck_quota_inum(&f->img->sb, type);
+	const xw_ino ino = *fsck_quota_inum(&f->ses.img->sb, type);
 	struct xw_inode in;
 	int rc;
 
-	if (ino >= f->img->sb.first_ino && is_unnamed(fsck_inode(f, ino))) {
+	if (ino >= f->ses.img->sb.first_ino && is_unnamed(fsck_inode(f, ino))) {
 		rc = fsck_inode_read(f, ino, &in, NULL);
 		if (!rc && fsck_has_quota(f, ino, &in, type))
 			rc = FSCK_FOUND(f, QUOTA_STRAY, .ino = ino) ? fsck_inode_clear(f, ino)
@@ -86,15 +86,16 @@ static int clear_unused(struct fsck *f, int type)
 /* Find a file without a name that begins like a project quota file; 0: none. */
 static int find_project_quota(struct fsck *f, xw_ino *out, struct xw_inode *in)
 {
-	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint32_t per_group = f->ses.img->sb.inodes_per_group;
 
 	*out = 0;
-	for (uint64_t g = 0; f->groups && g < f->img->groups; g++)
-		for (uint32_t i = 0; f->groups[g] && i < per_group; i++) {
+	for (uint64_t g = 0; f->facts.groups && g < f->ses.img->groups; g++)
+		for (uint32_t i = 0; f->facts.groups[g] && i < per_group; i++) {
 			const xw_ino ino = (xw_ino)(g * per_group + i + 1);
 			int rc;
 
-			if (!fsck_is_user_inode(&f->img->sb, ino) || !is_unnamed(&f->groups[g][i]))
+			if (!fsck_is_user_inode(&f->ses.img->sb, ino) ||
+			    !is_unnamed(&f->facts.groups[g][i]))
 				continue;
 			rc = fsck_inode_read(f, ino, in, NULL);
 			if (rc)
@@ -109,7 +110,7 @@ static int find_project_quota(struct fsck *f, xw_ino *out, struct xw_inode *in)
 
 static int settle_project_quota(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const xw_ino ino = sb->prj_quota_inum;
 	const struct fsck_inode *facts = fsck_inode(f, ino);
 	const bool hidden = fsck_is_user_inode(sb, ino) && ino != sb->orphan_file_inum && facts &&
@@ -141,7 +142,7 @@ static int settle_project_quota(struct fsck *f)
 
 static int settle_orphan_file(struct fsck *f)
 {
-	const xw_ino ino = f->img->sb.orphan_file_inum;
+	const xw_ino ino = f->ses.img->sb.orphan_file_inum;
 	struct xw_inode in;
 	bool is;
 	int rc = fsck_settle_orphan_file(f, is_unnamed(fsck_inode(f, ino)), &is);
@@ -155,16 +156,16 @@ static int settle_orphan_file(struct fsck *f)
 int fsck_settle_hidden(struct fsck *f)
 {
 	static const xw_ino usual[] = {XW_INO_USR_QUOTA, XW_INO_GRP_QUOTA, 0};
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	int rc = 0;
 
 	if (sb->feature_compat & XW_COMPAT_ORPHAN_FILE)
 		rc = settle_orphan_file(f);
-	if (rc || f->stop)
+	if (rc || f->ses.stop)
 		return rc;
 	if (sb->feature_ro_compat & XW_RO_QUOTA)
 		return settle_project_quota(f);
-	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->stop; type++)
+	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->ses.stop; type++)
 		if (*fsck_quota_inum(sb, type) != usual[type] && *fsck_quota_inum(sb, type))
 			rc = clear_unused(f, type);
 	return rc;

@@ -21,13 +21,13 @@
 static bool is_fast_target(const struct fsck_look *l)
 {
 	const struct xw_inode *in = &l->in;
-	const uint64_t acl = in->file_acl ? l->f->img->block_size / 512 : 0;
+	const uint64_t acl = in->file_acl ? l->f->ses.img->block_size / 512 : 0;
 
 	return !(in->flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA)) && in->size &&
 	       in->size < sizeof(in->block) &&
 	       strnlen((const char *)in->block, sizeof(in->block)) == in->size &&
 	       xw_all_zero(in->block + in->size, sizeof(in->block) - in->size) &&
-	       xw_inode_fs_blocks_512(in, &l->f->img->sb) == acl;
+	       xw_inode_fs_blocks_512(in, &l->f->ses.img->sb) == acl;
 }
 
 struct contents {
@@ -59,8 +59,8 @@ static bool has_sound_map(struct fsck_look *l, struct contents *c)
 
 static bool is_file(struct fsck_look *l, struct contents *c)
 {
-	const struct xw_super *sb = &l->f->img->sb;
-	const uint64_t bs = l->f->img->block_size;
+	const struct xw_super *sb = &l->f->ses.img->sb;
+	const uint64_t bs = l->f->ses.img->block_size;
 	uint32_t len;
 
 	if (l->in.flags & XW_FL_INLINE_DATA)
@@ -90,7 +90,7 @@ static bool is_path(const uint8_t *text, uint64_t len)
  */
 static bool is_slow_target(struct fsck_look *l, const struct contents *c)
 {
-	const uint32_t bs = l->f->img->block_size;
+	const uint32_t bs = l->f->ses.img->block_size;
 	auto_free uint8_t *block = malloc(bs);
 
 	return block && (l->in.mode & PERMISSIONS) == PERMISSIONS && c->blocks == 1 &&
@@ -104,7 +104,7 @@ bool fsck_look_contents(struct fsck_look *l, uint16_t *mode)
 	const uint16_t type = l->in.mode & XW_S_IFMT;
 	struct contents c = {0};
 
-	if (l->ino < l->f->img->sb.first_ino || type == XW_S_IFLNK)
+	if (l->ino < l->f->ses.img->sb.first_ino || type == XW_S_IFLNK)
 		return false;
 	*mode = XW_S_IFLNK | PERMISSIONS;
 	if (is_fast_target(l))

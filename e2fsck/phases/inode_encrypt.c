@@ -52,7 +52,7 @@ static bool is_context(const uint8_t *value, uint32_t len)
 /* Look for a context under another attribute name, and rename it. True: found. */
 static bool name_context(struct fsck_look *l)
 {
-	const size_t size = l->f->img->inode_size, at = XW_INODE_BODY + l->in.extra_isize;
+	const size_t size = l->f->ses.img->inode_size, at = XW_INODE_BODY + l->in.extra_isize;
 	auto_free struct xw_walk_xattr *it = malloc(sizeof(*it));
 	auto_free uint8_t *copy = malloc(size);
 	struct xw_walk_xattr_item item;
@@ -86,10 +86,10 @@ static int remember(struct fsck *f, xw_ino ino, uint64_t hash)
 {
 	struct policy *slot;
 
-	if (xw_table_room(&f->policies, &policy_kind, NULL))
-		return xw_fail_nomem(&f->diag, "encryption policies");
-	slot = xw_table_slot(&f->policies, &policy_kind, NULL, xw_table_number(ino), &ino);
-	f->policies.n += !slot->ino;
+	if (xw_table_room(&f->facts.policies, &policy_kind, NULL))
+		return xw_fail_nomem(&f->ses.diag, "encryption policies");
+	slot = xw_table_slot(&f->facts.policies, &policy_kind, NULL, xw_table_number(ino), &ino);
+	f->facts.policies.n += !slot->ino;
 	*slot = (struct policy){ino, hash};
 	return 0;
 }
@@ -97,9 +97,9 @@ static int remember(struct fsck *f, xw_ino ino, uint64_t hash)
 bool fsck_same_policy(const struct fsck *f, xw_ino dir, xw_ino ino)
 {
 	const struct policy *a =
-		xw_table_get(&f->policies, &policy_kind, NULL, xw_table_number(dir), &dir);
+		xw_table_get(&f->facts.policies, &policy_kind, NULL, xw_table_number(dir), &dir);
 	const struct policy *b =
-		xw_table_get(&f->policies, &policy_kind, NULL, xw_table_number(ino), &ino);
+		xw_table_get(&f->facts.policies, &policy_kind, NULL, xw_table_number(ino), &ino);
 
 	return !a || !b || a->hash == b->hash;
 }
@@ -114,7 +114,7 @@ int fsck_look_encrypted(struct fsck_look *l)
 
 	if (!(l->in.flags & XW_FL_ENCRYPT))
 		return 0;
-	rc = xw_xattr_get(f->img, l->ino, &l->in, l->raw, XW_XI_ENCRYPTION, "c", &value, &len);
+	rc = xw_xattr_get(f->ses.img, l->ino, &l->in, l->raw, XW_XI_ENCRYPTION, "c", &value, &len);
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	if (rc == XW_ERR_NOTFOUND) {
@@ -126,6 +126,6 @@ int fsck_look_encrypted(struct fsck_look *l)
 	} else if (!rc) {
 		l->clear = LOOK_FOUND(l, ENCRYPT_CONTEXT);
 	}
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	return 0;
 }

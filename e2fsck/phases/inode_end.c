@@ -7,8 +7,8 @@
 uint64_t fsck_clusters_of(const struct fsck *f, const struct xw_map_run *run,
 			  struct fsck_last_cluster *last, xw_blk *from)
 {
-	const struct xw_super *sb = &f->img->sb;
-	const unsigned bits = xw_image_cluster_bits(f->img);
+	const struct xw_super *sb = &f->ses.img->sb;
+	const unsigned bits = xw_image_cluster_bits(f->ses.img);
 	const xw_blk base = sb->first_data_block, end = run->pblk + run->len - base;
 	uint64_t first = (run->pblk - base) >> bits;
 	bool shared =
@@ -31,7 +31,8 @@ uint64_t fsck_look_held(const struct fsck_look *l)
 
 	for (size_t i = 0; i < m->runs.n; i++)
 		clusters += fsck_clusters_of(l->f, &m->runs.v[i], &last, &from);
-	return (clusters << xw_image_cluster_bits(l->f->img)) * (l->f->img->block_size / 512);
+	return (clusters << xw_image_cluster_bits(l->f->ses.img)) *
+	       (l->f->ses.img->block_size / 512);
 }
 
 /* Number of blocks in use past logical block `end`, including map blocks that begin there. */
@@ -116,7 +117,7 @@ static int pointers_from(struct fsck_look *l, uint64_t end)
 		for (uint64_t n = before; n < i.len && !rc; n++, i.index++)
 			rc = xw_vec_push(&l->map.bad, i);
 	}
-	return rc || more < 0 ? xw_fail_nomem(&l->f->diag, "block map") : 0;
+	return rc || more < 0 ? xw_fail_nomem(&l->f->ses.diag, "block map") : 0;
 }
 
 /*
@@ -126,7 +127,7 @@ static int pointers_from(struct fsck_look *l, uint64_t end)
  */
 static bool may_be_newer(const struct fsck_look *l, uint64_t end)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_super *sb = &l->f->ses.img->sb;
 	const struct xw_map_run *last = &l->map.runs.v[l->map.runs.n - 1];
 
 	if (l->in.flags & XW_FL_EXTENTS && !xw_super_has_csum(sb) && last->lblk <= end)
@@ -147,9 +148,9 @@ static bool may_be_newer(const struct fsck_look *l, uint64_t end)
 int fsck_look_end_of_map(struct fsck_look *l)
 {
 	const struct fsck *f = l->f;
-	const struct xw_super *sb = &f->img->sb;
-	const uint64_t unit = f->img->block_size / 512;
-	const uint64_t end = xw_div_up(l->in.size, f->img->block_size);
+	const struct xw_super *sb = &f->ses.img->sb;
+	const uint64_t unit = f->ses.img->block_size / 512;
+	const uint64_t end = xw_div_up(l->in.size, f->ses.img->block_size);
 	const uint64_t beyond = blocks_from(&l->map, end);
 	const bool is_content = l->ino == XW_INO_ROOT ||
 				(l->ino >= sb->first_ino && !(l->in.flags & XW_FL_EA_INODE) &&
@@ -157,7 +158,7 @@ int fsck_look_end_of_map(struct fsck_look *l)
 	bool fix;
 	int rc = 0;
 
-	if (!beyond || !end || !l->map.runs.n || xw_image_cluster_bits(f->img) || !is_content ||
+	if (!beyond || !end || !l->map.runs.n || xw_image_cluster_bits(f->ses.img) || !is_content ||
 	    may_be_newer(l, end) ||
 	    xw_inode_fs_blocks_512(&l->in, sb) + beyond * unit != fsck_look_held(l))
 		return 0;

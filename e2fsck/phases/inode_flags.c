@@ -59,7 +59,7 @@ static bool has_extent_root(const struct fsck_look *l)
  */
 static bool has_hidden_extents(const struct fsck_look *l)
 {
-	const bool feature = l->f->img->sb.feature_incompat & XW_INCOMPAT_EXTENTS;
+	const bool feature = l->f->ses.img->sb.feature_incompat & XW_INCOMPAT_EXTENTS;
 	struct xw_extent_hdr h;
 
 	if (l->in.flags & XW_FL_EXTENTS || l->ino == XW_INO_RESIZE || l->ino == XW_INO_BAD ||
@@ -75,7 +75,7 @@ static bool has_hidden_extents(const struct fsck_look *l)
 static int check_extents(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	if (l->in.flags & XW_FL_EXTENTS && !(sb->feature_incompat & XW_INCOMPAT_EXTENTS)) {
 		if (!has_extent_root(l)) {
@@ -98,9 +98,9 @@ static int check_extents(struct fsck_look *l)
 static int check_bigalloc(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
-	if (!(sb->feature_ro_compat & XW_RO_BIGALLOC) || xw_image_cluster_bits(f->img) ||
+	if (!(sb->feature_ro_compat & XW_RO_BIGALLOC) || xw_image_cluster_bits(f->ses.img) ||
 	    !(sb->feature_incompat & XW_INCOMPAT_EXTENTS) || /* reported by fsck_check_fields() */
 	    l->in.flags & (XW_FL_EXTENTS | XW_FL_INLINE_DATA) || l->ino == XW_INO_RESIZE ||
 	    l->ino == XW_INO_BAD || xw_all_zero(l->in.block, sizeof(l->in.block)) ||
@@ -113,9 +113,9 @@ static int check_bigalloc(struct fsck_look *l)
 /* Does i_blocks include more than the attributes? */
 static bool holds_blocks(const struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
-	const uint64_t cluster512 = (uint64_t)l->f->img->block_size / 512
-				    << xw_image_cluster_bits(l->f->img);
+	const struct xw_super *sb = &l->f->ses.img->sb;
+	const uint64_t cluster512 = (uint64_t)l->f->ses.img->block_size / 512
+				    << xw_image_cluster_bits(l->f->ses.img);
 
 	return !(sb->feature_incompat & XW_INCOMPAT_EA_INODE) &&
 	       xw_inode_fs_blocks_512(&l->in, sb) > (l->in.file_acl ? cluster512 : 0);
@@ -124,7 +124,7 @@ static bool holds_blocks(const struct fsck_look *l)
 static int check_inline(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	uint32_t len;
 
 	if (!(l->in.flags & XW_FL_INLINE_DATA))
@@ -151,7 +151,7 @@ static int check_inline(struct fsck_look *l)
  */
 static int check_casefold(struct fsck_look *l)
 {
-	struct xw_super *sb = &l->f->img->sb;
+	struct xw_super *sb = &l->f->ses.img->sb;
 
 	if (l->type == XW_S_IFDIR && sb->feature_incompat & XW_INCOMPAT_CASEFOLD)
 		return 0;
@@ -167,7 +167,7 @@ static int check_casefold(struct fsck_look *l)
 
 int fsck_look_flags(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_super *sb = &l->f->ses.img->sb;
 	const bool is_dir = l->type == XW_S_IFDIR;
 	int rc = check_casefold(l);
 

@@ -161,7 +161,7 @@ static xw_ino first_in_block(const struct xw_image *img, xw_ino ino)
 /* Read the table block that contains the record; freed by the caller. NULL: unreadable. */
 static uint8_t *read_table_block(const struct fsck_look *l)
 {
-	struct xw_image *img = l->f->img;
+	struct xw_image *img = l->f->ses.img;
 	const xw_ino index = (l->ino - 1) % img->sb.inodes_per_group;
 	uint8_t *block = malloc(img->block_size);
 	struct xw_group_desc gd;
@@ -180,7 +180,7 @@ static uint8_t *read_table_block(const struct fsck_look *l)
  */
 static bool is_among_garbage(const struct fsck_look *l)
 {
-	struct xw_image *img = l->f->img;
+	struct xw_image *img = l->f->ses.img;
 	const uint32_t size = img->inode_size, n = img->block_size / size;
 	const xw_ino first = first_in_block(img, l->ino);
 	auto_free uint8_t *block = read_table_block(l);
@@ -203,10 +203,10 @@ static bool is_among_garbage(const struct fsck_look *l)
 
 static bool is_record_of(const struct fsck_look *l, const uint8_t *raw, xw_ino ino)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_super *sb = &l->f->ses.img->sb;
 
 	return ino && ino <= sb->inodes_count &&
-	       !xw_inode_verify(raw, sb, l->f->img->csum_seed, ino);
+	       !xw_inode_verify(raw, sb, l->f->ses.img->csum_seed, ino);
 }
 
 /*
@@ -215,7 +215,7 @@ static bool is_record_of(const struct fsck_look *l, const uint8_t *raw, xw_ino i
  */
 static bool is_block_of(const struct fsck_look *l, const uint8_t *block, xw_ino other)
 {
-	const struct xw_image *img = l->f->img;
+	const struct xw_image *img = l->f->ses.img;
 	const uint32_t n = img->block_size / img->inode_size;
 	const xw_ino first = first_in_block(img, l->ino), shift = other - l->ino;
 	bool alone = true;
@@ -238,8 +238,8 @@ static bool is_block_of(const struct fsck_look *l, const uint8_t *block, xw_ino 
  */
 static xw_ino find_other(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
-	const uint32_t n = l->f->img->block_size / l->f->img->inode_size;
+	const struct xw_super *sb = &l->f->ses.img->sb;
+	const uint32_t n = l->f->ses.img->block_size / l->f->ses.img->inode_size;
 	const xw_ino group = l->ino - (l->ino - 1) % sb->inodes_per_group;
 	const xw_ino slot = 1 + (l->ino - 1) % n;
 	auto_free uint8_t *block = read_table_block(l);
@@ -262,8 +262,8 @@ static xw_ino find_other(struct fsck_look *l)
 
 void fsck_look_garbage(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
-	const xw_ino first = first_in_block(l->f->img, l->ino);
+	const struct xw_super *sb = &l->f->ses.img->sb;
+	const xw_ino first = first_in_block(l->f->ses.img, l->ino);
 	const unsigned less = is_powerful(l->in.mode) ? LESS_IF_POWERFUL : LESS;
 	xw_ino other;
 
@@ -275,8 +275,8 @@ void fsck_look_garbage(struct fsck_look *l)
 		l->clear = true;
 		return;
 	}
-	if (!fsck_is_garbage(l->f->img, l->ino, l->raw, 0) &&
-	    (!fsck_is_garbage(l->f->img, l->ino, l->raw, less) || !is_among_garbage(l)))
+	if (!fsck_is_garbage(l->f->ses.img, l->ino, l->raw, 0) &&
+	    (!fsck_is_garbage(l->f->ses.img, l->ino, l->raw, less) || !is_among_garbage(l)))
 		return;
 	l->clear = LOOK_FOUND(l, GARBAGE);
 	l->garbage = l->garbage_in == first ? l->garbage + l->clear : l->clear;

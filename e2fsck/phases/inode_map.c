@@ -66,7 +66,7 @@ static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
 	else if (i->rule == XW_MAP_READ)
 		return 0; /* keep the pointer: the block may become readable again */
 	else if (xw_vec_push(&l->map.bad, *i))
-		return xw_fail_nomem(&l->f->diag, "block map");
+		return xw_fail_nomem(&l->f->ses.diag, "block map");
 	return 0;
 }
 
@@ -79,10 +79,11 @@ static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool 
 	uint64_t had;
 
 	if (xw_blockset_add(l->met, i->pblk, 1, &had))
-		return xw_fail_nomem(&f->diag, "block map");
+		return xw_fail_nomem(&f->ses.diag, "block map");
 	meta = fsck_is_metadata(f, i->pblk, 1);
 	if (!had && !fsck_node_is_foreign(f, &l->in, i->pblk))
-		return xw_vec_push(&l->map.nodes, *i) ? xw_fail_nomem(&f->diag, "block map") : 0;
+		return xw_vec_push(&l->map.nodes, *i) ? xw_fail_nomem(&f->ses.diag, "block map")
+						      : 0;
 	xw_walk_map_skip(&l->walk);
 	if (!had)
 		xw_blockset_remove(l->met, i->pblk, 1);
@@ -103,7 +104,8 @@ static bool found_unwritten(struct fsck_look *l, const struct xw_walk_map_item *
 {
 	if (l->type == XW_S_IFDIR)
 		return LOOK_FOUND(l, DIR_UNWRITTEN, .lblk = i->lblk);
-	return (l->ino < l->f->img->sb.first_ino || fsck_is_hidden_file(l->f, l->ino, &l->in)) &&
+	return (l->ino < l->f->ses.img->sb.first_ino ||
+		fsck_is_hidden_file(l->f, l->ino, &l->in)) &&
 	       LOOK_FOUND(l, SYSTEM_UNWRITTEN, .lblk = i->lblk);
 }
 
@@ -117,27 +119,27 @@ static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool g
 		m->damaged = true;
 	}
 	/* Directories are limited to 2 GiB; with large_dir only by the map. */
-	if (l->type == XW_S_IFDIR && !(l->f->img->sb.feature_incompat & XW_INCOMPAT_LARGEDIR) &&
-	    i->lblk + i->len > (UINT64_C(1) << 31) / l->f->img->block_size) {
+	if (l->type == XW_S_IFDIR && !(l->f->ses.img->sb.feature_incompat & XW_INCOMPAT_LARGEDIR) &&
+	    i->lblk + i->len > (UINT64_C(1) << 31) / l->f->ses.img->block_size) {
 		m->lost = true;
 		return !guessed && LOOK_FOUND(l, DIR_TOO_BIG, .lblk = i->lblk, .blk = i->pblk)
 			       ? note(l, i)
 			       : 0;
 	}
 
-	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->diag, "block map") : 0;
+	return xw_vec_push(&m->runs, run) ? xw_fail_nomem(&l->f->ses.diag, "block map") : 0;
 }
 
 /* Keep the part up to i_size of an extent that extends past the end of the filesystem. */
 static int clip(struct fsck_look *l, const struct xw_walk_map_item *i)
 {
-	const uint64_t end = xw_div_up(l->in.size, l->f->img->block_size);
+	const uint64_t end = xw_div_up(l->in.size, l->f->ses.img->block_size);
 	struct xw_walk_map_item part = *i;
 
 	if (end <= i->lblk || end - i->lblk >= i->len)
 		return 0;
 	part.len = end - i->lblk;
-	if (!xw_image_has_blocks(l->f->img, part.pblk, part.len) ||
+	if (!xw_image_has_blocks(l->f->ses.img, part.pblk, part.len) ||
 	    fsck_is_metadata(l->f, part.pblk, part.len))
 		return 0;
 	return run_met(l, &part, false);
@@ -166,7 +168,7 @@ static int walk(struct fsck_look *l, int depth, enum report report)
 	int more = 0, rc = xw_walk_map_begin(&l->walk, l->ino, &l->in, depth);
 
 	while (!rc && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
-		if (more == 1 && l->f->opts.fragcheck && !l->f->round && report == ALL)
+		if (more == 1 && l->f->opts.fragcheck && !l->f->round.number && report == ALL)
 			say_gap(l, &item);
 		if (more == 1)
 			fsck_layout_add(&l->map.layout, &l->in, &item);
@@ -189,7 +191,7 @@ static int walk(struct fsck_look *l, int depth, enum report report)
 	for (size_t i = 0; i < l->map.nodes.n; i++)
 		xw_blockset_remove(l->met, l->map.nodes.v[i].pblk, 1);
 	if (more < 0 || rc == XW_ERR_NOMEM)
-		return xw_fail_nomem(&l->f->diag, "block map");
+		return xw_fail_nomem(&l->f->ses.diag, "block map");
 	return rc;
 }
 
@@ -265,7 +267,7 @@ static int shorten(struct fsck_look *l)
 		return 0;
 	rc = xw_walk_map_shorten(&l->walk, l->in.block, &e, &depth);
 	if (rc == XW_ERR_NOMEM)
-		return xw_fail_nomem(&l->f->diag, "extent tree");
+		return xw_fail_nomem(&l->f->ses.diag, "extent tree");
 	if (rc < 1 || !LOOK_REPAIR(l, EXTENT_DEPTH, .num = depth + 1u, .num2 = depth))
 		return rc < 0 ? rc : 0;
 	h.depth = (uint16_t)depth;
@@ -348,10 +350,10 @@ static int walk_behind_levels(struct fsck_look *l, const struct wanted *wanted, 
 static int look_behind(struct fsck_look *l)
 {
 	const struct fsck *f = l->f;
-	const uint64_t unit = f->img->block_size / 512;
-	const uint64_t held = xw_inode_fs_blocks_512(&l->in, &f->img->sb);
+	const uint64_t unit = f->ses.img->block_size / 512;
+	const uint64_t held = xw_inode_fs_blocks_512(&l->in, &f->ses.img->sb);
 	struct wanted w = {.held = held,
-			   .size = xw_div_up(l->in.size, f->img->block_size),
+			   .size = xw_div_up(l->in.size, f->ses.img->block_size),
 			   .itree = l->in.flags & XW_FL_ITREE};
 	bool is_found = false;
 	int rc = 0;
@@ -363,7 +365,7 @@ static int look_behind(struct fsck_look *l)
 		if (is_short(l, &w))
 			rc = walk_behind_levels(l, &w, &is_found);
 	}
-	w.by_size = w.itree ? l->type == XW_S_IFDIR : xw_image_cluster_bits(f->img) != 0;
+	w.by_size = w.itree ? l->type == XW_S_IFDIR : xw_image_cluster_bits(f->ses.img) != 0;
 	if (!rc && !is_found && w.by_size && is_short(l, &w))
 		rc = walk_behind_levels(l, &w, &is_found);
 	return rc;
@@ -375,7 +377,7 @@ static int look_behind(struct fsck_look *l)
  */
 static void check_kind(struct fsck_look *l)
 {
-	const struct xw_image *img = l->f->img;
+	const struct xw_image *img = l->f->ses.img;
 	struct fsck_map *m = &l->map;
 
 	if (!xw_image_cluster_bits(img) || l->in.flags & XW_FL_EXTENTS || !m->runs.n ||
@@ -418,7 +420,7 @@ int fsck_look_map(struct fsck_look *l)
 
 static enum fsck_owner owner_of(const struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_super *sb = &l->f->ses.img->sb;
 
 	if (l->type == XW_S_IFDIR)
 		return FSCK_O_DIR;
@@ -430,8 +432,8 @@ static enum fsck_owner owner_of(const struct fsck_look *l)
 static int claim_run(struct fsck_look *l, const struct xw_map_run *run,
 		     struct fsck_last_cluster *last, uint64_t *clusters, uint64_t *again)
 {
-	const struct xw_super *sb = &l->f->img->sb;
-	const unsigned bits = xw_image_cluster_bits(l->f->img);
+	const struct xw_super *sb = &l->f->ses.img->sb;
+	const unsigned bits = xw_image_cluster_bits(l->f->ses.img);
 	const uint64_t size = UINT64_C(1) << bits,
 		       out = run->lblk ^ (run->pblk - sb->first_data_block);
 	const xw_blk end = run->pblk + run->len;
@@ -440,8 +442,8 @@ static int claim_run(struct fsck_look *l, const struct xw_map_run *run,
 	int rc;
 
 	if (out & (size - 1) && LOOK_FOUND(l, CLUSTER, .lblk = run->lblk, .blk = run->pblk) &&
-	    xw_vec_push(&l->f->misplaced, l->ino))
-		return xw_fail_nomem(&l->f->diag, "misplaced blocks");
+	    xw_vec_push(&l->f->facts.misplaced, l->ino))
+		return xw_fail_nomem(&l->f->ses.diag, "misplaced blocks");
 	n = fsck_clusters_of(l->f, run, last, &from);
 	*clusters += n;
 	if (!n)
@@ -453,7 +455,7 @@ static int claim_run(struct fsck_look *l, const struct xw_map_run *run,
 
 int fsck_look_claim(struct fsck_look *l)
 {
-	const unsigned bits = xw_image_cluster_bits(l->f->img);
+	const unsigned bits = xw_image_cluster_bits(l->f->ses.img);
 	const struct fsck_map *m = &l->map;
 	struct fsck_last_cluster last = {0};
 	uint64_t clusters = 0, again = 0, n;

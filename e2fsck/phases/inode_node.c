@@ -22,7 +22,7 @@ struct search {
 static int search_run(struct search *s, xw_blk blk, uint64_t n)
 {
 	struct fsck_look *l = s->l;
-	const uint32_t bs = l->f->img->block_size;
+	const uint32_t bs = l->f->ses.img->block_size;
 
 	s->looked += n;
 	if (fsck_read(l->f, blk, n, s->blocks))
@@ -40,7 +40,7 @@ static int search_run(struct search *s, xw_blk blk, uint64_t n)
 static int search_group(struct search *s, uint64_t group)
 {
 	struct fsck *f = s->l->f;
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const unsigned cluster = xw_image_cluster_bits(img);
 	const xw_blk start = img->sb.first_data_block + group * img->sb.blocks_per_group;
 	const uint64_t n = XW_MIN(img->sb.blocks_per_group, img->sb.blocks_count - start);
@@ -48,7 +48,7 @@ static int search_group(struct search *s, uint64_t group)
 	uint64_t from = 0;
 	int rc = 0;
 
-	if (xw_image_group(f->img, group, &gd) || xw_image_block_uninit(img, &gd) ||
+	if (xw_image_group(f->ses.img, group, &gd) || xw_image_block_uninit(img, &gd) ||
 	    !xw_image_has_blocks(img, gd.block_bitmap, 1) ||
 	    fsck_read(f, gd.block_bitmap, 1, s->bits))
 		return 0;
@@ -70,7 +70,7 @@ static int search_group(struct search *s, uint64_t group)
 /* List all candidates, from the group of the inode on. Unreadable blocks are skipped. */
 static int search(struct fsck_look *l)
 {
-	const struct xw_image *img = l->f->img;
+	const struct xw_image *img = l->f->ses.img;
 	auto_free uint8_t *bits = malloc(img->block_size);
 	auto_free uint8_t *blocks = malloc(READ_BYTES);
 	struct search s = {l, bits, blocks, READ_BYTES / img->block_size, 0};
@@ -81,7 +81,7 @@ static int search(struct fsck_look *l)
 		return rc;
 	for (uint64_t i = 0; i < img->groups && s.looked < LOOK_MAX && !rc; i++)
 		rc = search_group(&s, (first + i) % img->groups);
-	xw_diag_clear(&l->f->diag);
+	xw_diag_clear(&l->f->ses.diag);
 	return rc;
 }
 

@@ -216,9 +216,9 @@ static int claim(struct fsck_slice *s, size_t least)
 int fsck_slice_look(void *arg, size_t i)
 {
 	struct fsck_slice *s = &((struct fsck_slice *)arg)[i];
-	const struct xw_image *img = s->f->img;
+	const struct xw_image *img = s->f->ses.img;
 	struct quick q = {.s = s, .img = img};
-	int rc = xw_dev_pread(s->f->dev, s->raw, (size_t)s->count * img->inode_size, s->off);
+	int rc = xw_dev_pread(s->f->ses.dev, s->raw, (size_t)s->count * img->inode_size, s->off);
 
 	for (uint32_t n = 0; n < s->count && !rc; n++) {
 		const uint8_t *raw = s->raw + (size_t)n * img->inode_size;

@@ -47,7 +47,7 @@ static bool has_xattrs_at(const struct fsck_look *l, unsigned extra, unsigned ro
  */
 static void check_extra_isize(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_super *sb = &l->f->ses.img->sb;
 	const unsigned room = sb->inode_size - XW_INODE_BODY;
 	uint16_t extra, want;
 
@@ -92,7 +92,7 @@ static void check_strays(struct fsck_look *l)
 	struct xw_inode *in = &l->in;
 	struct fsck *f = l->f;
 
-	if (f->img->sb.creator_os == HURD)
+	if (f->ses.img->sb.creator_os == HURD)
 		return;
 	if (in->faddr && LOOK_REPAIR(l, FADDR, .num = in->faddr))
 		in->faddr = 0;
@@ -100,7 +100,7 @@ static void check_strays(struct fsck_look *l)
 		in->stray_acl_hi = 0;
 	if (in->stray_blocks_hi && LOOK_REPAIR(l, BLOCKS_HIGH, .num = in->stray_blocks_hi))
 		in->stray_blocks_hi = 0;
-	if (in->stray_size_hi && (l->ino == XW_INO_ROOT || l->ino >= f->img->sb.first_ino) &&
+	if (in->stray_size_hi && (l->ino == XW_INO_ROOT || l->ino >= f->ses.img->sb.first_ino) &&
 	    LOOK_REPAIR(l, SIZE_HIGH, .num = in->stray_size_hi))
 		in->stray_size_hi = 0;
 }
@@ -122,7 +122,7 @@ static bool first_block(struct fsck_look *l, uint8_t *head, size_t size)
 		if (more == 1 && item.kind == XW_WALK_RUN)
 			break;
 	return more == 1 && !item.lblk &&
-	       !xw_dev_pread(l->f->dev, head, size, item.pblk * l->f->img->block_size);
+	       !xw_dev_pread(l->f->ses.dev, head, size, item.pblk * l->f->ses.img->block_size);
 }
 
 /*
@@ -131,7 +131,7 @@ static bool first_block(struct fsck_look *l, uint8_t *head, size_t size)
  */
 static bool looks_like_directory(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_super *sb = &l->f->ses.img->sb;
 	uint8_t head[12];
 	uint32_t len;
 	size_t off;
@@ -162,11 +162,11 @@ static bool starts_like_file(struct fsck_look *l)
  */
 static bool holds_file(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_super *sb = &l->f->ses.img->sb;
 	const uint8_t *const block = l->in.block;
 	const bool is_inline = l->in.flags & XW_FL_INLINE_DATA;
-	const bool odd =
-		is_inline ? l->in.size < sizeof(l->in.block) : l->in.size % l->f->img->block_size;
+	const bool odd = is_inline ? l->in.size < sizeof(l->in.block)
+				   : l->in.size % l->f->ses.img->block_size;
 	/* One link stands for more than 65,000, which only an indexed directory can have. */
 	const bool may_have_one_link =
 		l->in.flags & XW_FL_INDEX && l->in.size / XW_DIRENT_HDR >= XW_LINK_MAX;
@@ -190,7 +190,7 @@ static bool may_be_directory(struct fsck_look *l)
 	switch (type_of(l->in.mode)) {
 	case XW_S_IFREG:
 		return l->in.flags & XW_FL_INDEX && l->in.links > 1 && l->in.size &&
-		       l->in.size % l->f->img->block_size == 0 && looks_like_directory(l);
+		       l->in.size % l->f->ses.img->block_size == 0 && looks_like_directory(l);
 	case XW_S_IFCHR:
 	case XW_S_IFBLK:
 	case XW_S_IFIFO:
@@ -240,7 +240,7 @@ static void check_reserved_mode(struct fsck_look *l)
  */
 static void check_any_mode(struct fsck_look *l)
 {
-	const xw_ino first_ino = l->f->img->sb.first_ino;
+	const xw_ino first_ino = l->f->ses.img->sb.first_ino;
 	const bool is_regular = type_of(l->in.mode) == XW_S_IFREG;
 
 	if (!is_regular && fsck_is_quota_file(l->f, l->ino, &l->in))
@@ -259,7 +259,7 @@ static void check_any_mode(struct fsck_look *l)
 static void check_quota_inode(struct fsck_look *l)
 {
 	if ((l->ino == XW_INO_USR_QUOTA || l->ino == XW_INO_GRP_QUOTA) &&
-	    !(l->f->img->sb.feature_ro_compat & XW_RO_QUOTA) &&
+	    !(l->f->ses.img->sb.feature_ro_compat & XW_RO_QUOTA) &&
 	    (peek32(l->in.block) || l->in.blocks))
 		l->clear |= LOOK_FOUND(l, QUOTA_STRAY);
 }
@@ -267,7 +267,7 @@ static void check_quota_inode(struct fsck_look *l)
 /* A reserved inode without links is in use as well, and never in the orphan list. */
 static void check_dtime(struct fsck_look *l)
 {
-	const struct xw_super *sb = &l->f->img->sb;
+	const struct xw_super *sb = &l->f->ses.img->sb;
 	const bool deleted = l->in.dtime && l->in.links;
 	const bool listed =
 		!deleted && l->ino < sb->first_ino && xw_inode_dtime_is_link(l->in.dtime, sb);
@@ -281,7 +281,7 @@ void fsck_look_record(struct fsck_look *l)
 {
 	if (l->wrong_sum)
 		(void)LOOK_REPAIR(l, INODE_CSUM);
-	l->f->values_doubted |= l->wrong_sum && l->in.flags & XW_FL_EA_INODE;
+	l->f->ses.values_doubted |= l->wrong_sum && l->in.flags & XW_FL_EA_INODE;
 	check_extra_isize(l);
 	check_dtime(l);
 	check_times(l);

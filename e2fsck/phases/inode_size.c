@@ -35,14 +35,14 @@ static uint64_t inline_room(struct fsck_look *l)
 /* The smallest size that is too large for the map. */
 static uint64_t size_limit(const struct fsck_look *l)
 {
-	const uint64_t bs = l->f->img->block_size;
+	const uint64_t bs = l->f->ses.img->block_size;
 
 	return l->in.flags & XW_FL_EXTENTS ? bs << 32 : xw_indirect_max_lblk((uint32_t)bs) * bs + 1;
 }
 
 static bool has_resize_map(const struct fsck_look *l)
 {
-	return l->ino == XW_INO_RESIZE && l->f->img->sb.feature_compat & XW_COMPAT_RESIZE_INODE;
+	return l->ino == XW_INO_RESIZE && l->f->ses.img->sb.feature_compat & XW_COMPAT_RESIZE_INODE;
 }
 
 /*
@@ -51,10 +51,10 @@ static bool has_resize_map(const struct fsck_look *l)
  */
 static void check_reserved_size(struct fsck_look *l)
 {
-	const uint64_t bs = l->f->img->block_size;
+	const uint64_t bs = l->f->ses.img->block_size;
 	const uint64_t apb = bs / 4, end = mapped_end(l, false) * bs;
 
-	if (l->ino == XW_INO_JOURNAL && l->ino == l->f->img->sb.journal_inum && end) {
+	if (l->ino == XW_INO_JOURNAL && l->ino == l->f->ses.img->sb.journal_inum && end) {
 		if (l->in.size != end)
 			set_size(l, end);
 	} else if (l->in.size >= size_limit(l)) {
@@ -70,10 +70,10 @@ static void check_reserved_size(struct fsck_look *l)
  */
 static void check_file_size(struct fsck_look *l)
 {
-	const uint64_t bs = l->f->img->block_size;
+	const uint64_t bs = l->f->ses.img->block_size;
 	const uint64_t end = l->in.flags & XW_FL_VERITY ? 0 : mapped_end(l, true);
 
-	if (!l->has_map || l->ino < l->f->img->sb.first_ino)
+	if (!l->has_map || l->ino < l->f->ses.img->sb.first_ino)
 		return;
 	if (l->in.size >= size_limit(l) || (end && l->in.size < (end - 1) * bs))
 		set_size(l, mapped_end(l, false) * bs);
@@ -82,8 +82,8 @@ static void check_file_size(struct fsck_look *l)
 static void check_blocks(struct fsck_look *l)
 {
 	struct xw_inode want = l->in;
-	const struct xw_super *sb = &l->f->img->sb;
-	const uint64_t bs512 = l->f->img->block_size / 512;
+	const struct xw_super *sb = &l->f->ses.img->sb;
+	const uint64_t bs512 = l->f->ses.img->block_size / 512;
 	const uint64_t have = xw_inode_fs_blocks_512(&l->in, sb);
 
 	if (l->in.flags & XW_FL_ITREE && l->type == XW_S_IFDIR &&
@@ -105,11 +105,11 @@ void fsck_look_size(struct fsck_look *l)
 
 	if (l->ino == XW_INO_BAD)
 		return; /* checked in the super phase */
-	if (l->ino < l->f->img->sb.first_ino && l->ino != XW_INO_ROOT) {
+	if (l->ino < l->f->ses.img->sb.first_ino && l->ino != XW_INO_ROOT) {
 		check_reserved_size(l);
 	} else if (l->type == XW_S_IFDIR) {
 		const uint64_t end =
-			is_inline ? room : mapped_end(l, false) * l->f->img->block_size;
+			is_inline ? room : mapped_end(l, false) * l->f->ses.img->block_size;
 
 		if (l->in.size != end)
 			set_size(l, end);

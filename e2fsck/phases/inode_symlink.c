@@ -30,22 +30,23 @@ static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t m
 /* Does i_blocks include no more than an attribute block? Linux reads such a link from i_block. */
 static bool has_no_blocks(const struct fsck_look *l)
 {
-	const uint64_t cluster512 = (uint64_t)l->f->img->block_size / 512
-				    << xw_image_cluster_bits(l->f->img);
+	const uint64_t cluster512 = (uint64_t)l->f->ses.img->block_size / 512
+				    << xw_image_cluster_bits(l->f->ses.img);
 
-	return xw_inode_fs_blocks_512(&l->in, &l->f->img->sb) <= (l->in.file_acl ? cluster512 : 0);
+	return xw_inode_fs_blocks_512(&l->in, &l->f->ses.img->sb) <=
+	       (l->in.file_acl ? cluster512 : 0);
 }
 
 /* Does i_block hold a single pointer, to a block with a target of the length in i_size? */
 static bool points_to_target(const struct fsck_look *l)
 {
-	const uint32_t bs = l->f->img->block_size;
+	const uint32_t bs = l->f->ses.img->block_size;
 	const xw_blk blk = peek32(l->in.block);
 	auto_free uint8_t *block = NULL;
 
 	if (l->in.size < sizeof(l->in.block) || l->in.size >= bs ||
 	    !xw_all_zero(l->in.block + 4, sizeof(l->in.block) - 4) ||
-	    !xw_image_has_blocks(l->f->img, blk, 1) || fsck_is_metadata(l->f, blk, 1))
+	    !xw_image_has_blocks(l->f->ses.img, blk, 1) || fsck_is_metadata(l->f, blk, 1))
 		return false;
 	block = malloc(bs);
 	return block && !fsck_read(l->f, blk, 1, block) && text_len(l, block, bs) == l->in.size;
@@ -83,7 +84,7 @@ static bool is_file(const struct fsck_look *l, const uint8_t *block)
 {
 	const struct fsck_map *m = &l->map;
 	const struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
-	const uint64_t bs = l->f->img->block_size;
+	const uint64_t bs = l->f->ses.img->block_size;
 
 	if (!last || l->in.flags & XW_FL_ENCRYPT ||
 	    xw_div_up(l->in.size, bs) != last->lblk + last->len)
@@ -160,7 +161,7 @@ static int check_inline_target(struct fsck_look *l)
 	uint64_t n;
 
 	if (!text)
-		return xw_fail_nomem(&l->f->diag, "symbolic link");
+		return xw_fail_nomem(&l->f->ses.diag, "symbolic link");
 	memcpy(text, l->in.block, head);
 	if (len)
 		memcpy(text + head, l->raw + off, len);
@@ -177,7 +178,7 @@ static int check_inline_target(struct fsck_look *l)
 int fsck_look_symlink(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	const struct fsck_map *m = &l->map;
 	auto_free uint8_t *block = NULL;
 	uint64_t len = 0;
@@ -195,7 +196,7 @@ int fsck_look_symlink(struct fsck_look *l)
 	} else if (m->runs.n && !m->runs.v[0].lblk) {
 		block = malloc(bs);
 		rc = block ? fsck_read(f, m->runs.v[0].pblk, 1, block)
-			   : xw_fail_nomem(&f->diag, "symbolic link");
+			   : xw_fail_nomem(&f->ses.diag, "symbolic link");
 		len = rc ? 0 : text_len(l, block, bs);
 	}
 	if (rc == XW_ERR_NOMEM)

@@ -35,10 +35,10 @@ static int remember(struct fsck_look *l)
 
 	r.runs = malloc(r.n * sizeof(*r.runs));
 	r.nodes = malloc((r.n_nodes + 1) * sizeof(*r.nodes));
-	if (!r.runs || !r.nodes || xw_vec_push(&l->f->rebuilds, r)) {
+	if (!r.runs || !r.nodes || xw_vec_push(&l->f->facts.rebuilds, r)) {
 		free(r.runs);
 		free(r.nodes);
-		return xw_fail_nomem(&l->f->diag, "extent tree");
+		return xw_fail_nomem(&l->f->ses.diag, "extent tree");
 	}
 	memcpy(r.runs, m->runs.v, r.n * sizeof(*r.runs));
 	for (size_t i = 0; i < r.n_nodes; i++)

@@ -23,19 +23,19 @@ enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16, GROUPS_FEW = 4096 };
 
 int fsck_inode_load(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t **raw)
 {
-	*raw = malloc(f->img->inode_size);
-	return *raw ? fsck_inode_read(f, ino, in, *raw) : xw_fail_nomem(&f->diag, "inode");
+	*raw = malloc(f->ses.img->inode_size);
+	return *raw ? fsck_inode_read(f, ino, in, *raw) : xw_fail_nomem(&f->ses.diag, "inode");
 }
 
 int fsck_look_begin(struct fsck *f, struct fsck_look *l)
 {
-	*l = (struct fsck_look){.f = f, .raw = malloc(f->img->inode_size)};
-	xw_walk_map_init(&l->walk, f->img->dev, &f->img->sb);
+	*l = (struct fsck_look){.f = f, .raw = malloc(f->ses.img->inode_size)};
+	xw_walk_map_init(&l->walk, f->ses.img->dev, &f->ses.img->sb);
 	l->walk.full_room = l->walk.outvote = true;
 	l->walk.find = fsck_look_find_node;
 	l->walk.find_arg = l;
-	if (!l->raw || xw_blockset_new(f->img->sb.blocks_count, &l->met))
-		return xw_fail_nomem(&f->diag, "inodes");
+	if (!l->raw || xw_blockset_new(f->ses.img->sb.blocks_count, &l->met))
+		return xw_fail_nomem(&f->ses.diag, "inodes");
 	return 0;
 }
 
@@ -54,9 +54,11 @@ void fsck_look_end(struct fsck_look *l)
 
 static int add_dirblock(struct fsck_look *l, xw_blk pblk, xw_lblk lblk)
 {
-	const struct fsck_dirblock b = {pblk, lblk, (uint32_t)(l->f->dirs.n - 1)};
+	const struct fsck_dirblock b = {pblk, lblk, (uint32_t)(l->f->facts.dirs.n - 1)};
 
-	return xw_vec_push(&l->f->dirblocks, b) ? xw_fail_nomem(&l->f->diag, "directories") : 0;
+	return xw_vec_push(&l->f->facts.dirblocks, b)
+		       ? xw_fail_nomem(&l->f->ses.diag, "directories")
+		       : 0;
 }
 
 /* Add a directory and its blocks, but only the first few blocks of a long hole. */
@@ -68,20 +70,21 @@ static int add_dir(struct fsck_look *l)
 		.indexed = l->in.flags & XW_FL_INDEX,
 		.generation = l->in.generation,
 		.is_inline = l->in.flags & XW_FL_INLINE_DATA,
-		.itree = l->in.flags & XW_FL_ITREE && (f->img->sb.feature_ro_compat & XW_RO_ITREE ||
-						       fsck_itree_feature(f, l->ino, &l->in)),
+		.itree = l->in.flags & XW_FL_ITREE &&
+			 (f->ses.img->sb.feature_ro_compat & XW_RO_ITREE ||
+			  fsck_itree_feature(f, l->ino, &l->in)),
 	};
 	uint64_t next = 0;
-	int rc = xw_vec_push(&f->dirs, dir) ? xw_fail_nomem(&f->diag, "directories") : 0;
+	int rc = xw_vec_push(&f->facts.dirs, dir) ? xw_fail_nomem(&f->ses.diag, "directories") : 0;
 
 	for (size_t i = 0; i < l->map.runs.n && !rc; i++) {
 		const struct xw_map_run *run = &l->map.runs.v[i];
 
 		for (uint64_t n = next; n < run->lblk && n < next + HOLES_MAX && !rc; n++)
 			rc = add_dirblock(l, 0, n);
-		f->dir_runs += run->len;
-		if (f->dir_runs > f->img->sb.blocks_count) {
-			f->dirs_cut = true;
+		f->facts.dir_runs += run->len;
+		if (f->facts.dir_runs > f->ses.img->sb.blocks_count) {
+			f->facts.dirs_cut = true;
 			break;
 		}
 		for (uint64_t n = 0; n < run->len && !rc; n++)
@@ -94,11 +97,11 @@ static int add_dir(struct fsck_look *l)
 static void count(struct fsck_look *l, bool is_system)
 {
 	const bool tree = l->has_map && l->in.flags & XW_FL_EXTENTS;
-	struct fsck_counts *c = &l->f->counts;
+	struct fsck_counts *c = &l->f->facts.counts;
 
 	fsck_count_inode(c, &l->in, tree ? (int)l->map.depth : -1, l->has_map,
 			 l->ino != XW_INO_BAD &&
-				 fsck_is_fragmented(&l->map.layout, l->blocks, l->f->img),
+				 fsck_is_fragmented(&l->map.layout, l->blocks, l->f->ses.img),
 			 is_system);
 	c->ea_inodes += (l->in.flags & XW_FL_EA_INODE) != 0;
 	if (l->ino == XW_INO_BAD)
@@ -111,7 +114,7 @@ static void count(struct fsck_look *l, bool is_system)
 static int add_facts(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	struct fsck_inode *facts;
 	int rc = fsck_inode_make(f, l->ino, &facts);
 
@@ -138,7 +141,7 @@ static int add_facts(struct fsck_look *l)
 static bool has_map(const struct fsck_look *l)
 {
 	/* The bad-block inode is the only reserved inode without a type that has a map. */
-	if (!l->type && l->ino < l->f->img->sb.first_ino && l->ino != XW_INO_BAD)
+	if (!l->type && l->ino < l->f->ses.img->sb.first_ino && l->ino != XW_INO_BAD)
 		return false;
 	if (l->type == XW_S_IFLNK)
 		return !(l->in.flags & XW_FL_INLINE_DATA) && !fsck_look_is_fast(l);
@@ -152,7 +155,7 @@ static bool in_use(const struct fsck_look *l)
 
 	if (l->in.links || (facts && facts->flags & FSCK_I_ORPHAN))
 		return true;
-	return l->ino < l->f->img->sb.first_ino || l->ino == l->f->img->sb.journal_inum ||
+	return l->ino < l->f->ses.img->sb.first_ino || l->ino == l->f->ses.img->sb.journal_inum ||
 	       fsck_is_hidden_file(l->f, l->ino, &l->in) || fsck_is_ea_inode(l->f, l->ino, &l->in);
 }
 
@@ -160,7 +163,7 @@ static bool in_use(const struct fsck_look *l)
 static int look_at_free(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const uint32_t dtime = l->in.dtime;
 	bool fix = false;
 
@@ -170,7 +173,7 @@ static int look_at_free(struct fsck_look *l)
 		fix = LOOK_FOUND(l, ORPHAN_LINK, .num = dtime);
 	if (fix)
 		l->in.dtime = xw_inode_dtime(f->opts.now, sb);
-	else if (xw_inode_verify(l->raw, sb, f->img->csum_seed, l->ino))
+	else if (xw_inode_verify(l->raw, sb, f->ses.img->csum_seed, l->ino))
 		fix = LOOK_FOUND(l, INODE_CSUM);
 	return fix ? fsck_inode_write(f, l->ino, &l->in, l->raw) : 0;
 }
@@ -181,7 +184,7 @@ static int look_at_free(struct fsck_look *l)
  */
 static int cut_ea_tail(struct fsck_look *l)
 {
-	const uint64_t end = xw_div_up(l->in.size, l->f->img->block_size);
+	const uint64_t end = xw_div_up(l->in.size, l->f->ses.img->block_size);
 	struct fsck_map *m = &l->map;
 	const struct xw_map_run *last = m->runs.n ? &m->runs.v[m->runs.n - 1] : NULL;
 
@@ -230,11 +233,11 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 	l->ino = ino;
 	l->blocks = 0;
 	l->dirty = l->clear = l->has_map = false;
-	memcpy(l->raw, raw, f->img->inode_size);
-	xw_inode_decode(l->raw, &f->img->sb, &l->in);
+	memcpy(l->raw, raw, f->ses.img->inode_size);
+	xw_inode_decode(l->raw, &f->ses.img->sb, &l->in);
 	if (!in_use(l))
 		return look_at_free(l);
-	l->wrong_sum = xw_inode_verify(raw, &f->img->sb, f->img->csum_seed, ino) != 0;
+	l->wrong_sum = xw_inode_verify(raw, &f->ses.img->sb, f->ses.img->csum_seed, ino) != 0;
 	fsck_look_garbage(l);
 	if (!l->clear)
 		fsck_look_record(l);
@@ -264,12 +267,12 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
  */
 static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *gd, uint32_t limit)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *bits = malloc(bs);
 
-	if (!bits || f->img->groups > GROUPS_FEW || !(gd->flags & XW_BG_INODE_ZEROED) ||
-	    !xw_image_has_blocks(f->img, gd->inode_bitmap, 1) ||
-	    xw_dev_pread(f->dev, bits, bs, gd->inode_bitmap * bs))
+	if (!bits || f->ses.img->groups > GROUPS_FEW || !(gd->flags & XW_BG_INODE_ZEROED) ||
+	    !xw_image_has_blocks(f->ses.img, gd->inode_bitmap, 1) ||
+	    xw_dev_pread(f->ses.dev, bits, bs, gd->inode_bitmap * bs))
 		return 0;
 	for (uint32_t i = limit; i--;)
 		if (bits[i / 8] >> i % 8 & 1)
@@ -280,7 +283,7 @@ static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *
 /* Number of records of a group that may be in use. */
 static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const bool tracks_use = sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
 	const uint64_t before = group * sb->inodes_per_group;
 	uint32_t n = sb->inodes_per_group;
@@ -315,14 +318,15 @@ struct scan {
 
 static int scan_begin(struct fsck *f, struct scan *s)
 {
-	const struct xw_super *sb = &f->img->sb;
-	const unsigned size = f->img->inode_size;
+	const struct xw_super *sb = &f->ses.img->sb;
+	const unsigned size = f->ses.img->inode_size;
 	const uint64_t table = (uint64_t)sb->inodes_per_group * size;
 	const size_t slice_bytes = XW_MAX((size_t)XW_MIN(SLICE_BYTES, table), size);
 	int rc;
 
-	*s = (struct scan){
-		.f = f, .groups = xw_image_groups_here(f->img), .pool = xw_pool_new(fsck_jobs(f))};
+	*s = (struct scan){.f = f,
+			   .groups = xw_image_groups_here(f->ses.img),
+			   .pool = xw_pool_new(fsck_jobs(f))};
 	/*
 	 * The quick check cannot handle clusters that one inode claims by several runs, and it
 	 * counts no quota.
@@ -331,12 +335,12 @@ static int scan_begin(struct fsck *f, struct scan *s)
 	pthread_mutex_init(&s->claiming, NULL);
 	rc = fsck_look_begin(f, &s->look);
 	if (rc || !s->pool)
-		return xw_fail_nomem(&f->diag, "inode tables");
+		return xw_fail_nomem(&f->ses.diag, "inode tables");
 	s->max = XW_MIN((size_t)SLICES * xw_pool_jobs(s->pool),
 			XW_MAX(xw_div_up(table, SLICE_BYTES) * s->groups, 1u));
 	s->slices = calloc(s->max, sizeof(*s->slices));
 	if (!s->slices)
-		return xw_fail_nomem(&f->diag, "inode tables");
+		return xw_fail_nomem(&f->ses.diag, "inode tables");
 	for (size_t i = 0; i < s->max; i++) {
 		struct fsck_slice *slice = &s->slices[i];
 
@@ -345,10 +349,10 @@ static int scan_begin(struct fsck *f, struct scan *s)
 		slice->thorough = s->thorough;
 		slice->first_ino = XW_MAX(sb->first_ino, XW_INO_FIRST);
 		slice->raw = malloc(slice_bytes);
-		xw_walk_map_init(&slice->walk, f->img->dev, &f->img->sb);
+		xw_walk_map_init(&slice->walk, f->ses.img->dev, &f->ses.img->sb);
 		slice->walk.full_room = true;
 		if (!slice->raw)
-			return xw_fail_nomem(&f->diag, "inode tables");
+			return xw_fail_nomem(&f->ses.diag, "inode tables");
 	}
 	return 0;
 }
@@ -373,11 +377,11 @@ static int enter_group(struct scan *s)
 {
 	struct fsck *f = s->f;
 	struct xw_group_desc gd;
-	const int rc = xw_image_group(f->img, s->group, &gd);
+	const int rc = xw_image_group(f->ses.img, s->group, &gd);
 
 	s->index = s->count = 0;
-	if (rc || !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks)) {
-		xw_diag_clear(&f->diag);
+	if (rc || !xw_image_has_blocks(f->ses.img, gd.inode_table, f->ses.img->itable_blocks)) {
+		xw_diag_clear(&f->ses.diag);
 		return rc == XW_ERR_NOMEM ? rc : 0;
 	}
 	s->table = gd.inode_table;
@@ -389,7 +393,7 @@ static int enter_group(struct scan *s)
 static int fill_slices(struct scan *s)
 {
 	struct fsck *f = s->f;
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const uint32_t most = XW_MAX(SLICE_BYTES / img->inode_size, 1u);
 	int rc = 0;
 
@@ -425,12 +429,12 @@ static int check_doubtful(struct scan *s, const struct fsck_slice *slice)
 	struct fsck *f = s->f;
 	int rc = 0;
 
-	fsck_counts_add(&f->counts, &slice->counts);
-	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->stop; i++) {
+	fsck_counts_add(&f->facts.counts, &slice->counts);
+	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->ses.stop; i++) {
 		const uint32_t n = slice->doubtful.v[i];
 
 		rc = fsck_look_at(&s->look, slice->ino + n,
-				  slice->raw + (size_t)n * f->img->inode_size);
+				  slice->raw + (size_t)n * f->ses.img->inode_size);
 	}
 	return rc;
 }
@@ -440,14 +444,14 @@ static int scan_all(struct scan *s)
 	struct fsck *f = s->f;
 	int rc = 0;
 
-	while (!rc && s->group < s->groups && !f->stop) {
+	while (!rc && s->group < s->groups && !f->ses.stop) {
 		rc = fill_slices(s);
 		if (!rc)
 			rc = xw_pool_for(s->pool, s->n, 1, fsck_slice_look, s->slices);
-		if (rc && !f->diag.code)
-			rc = xw_fail(&f->diag, rc, "%s: cannot read the inode tables",
+		if (rc && !f->ses.diag.code)
+			rc = xw_fail(&f->ses.diag, rc, "%s: cannot read the inode tables",
 				     f->opts.image);
-		for (size_t i = 0; i < s->n && !rc && !f->stop; i++)
+		for (size_t i = 0; i < s->n && !rc && !f->ses.stop; i++)
 			rc = check_doubtful(s, &s->slices[i]);
 		fsck_progress(f, s->group, s->groups);
 	}
@@ -457,9 +461,9 @@ static int scan_all(struct scan *s)
 /* Files of 2 GiB and more require a feature. */
 static int check_large_files(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
-	if (!f->counts.large_files || sb->feature_ro_compat & XW_RO_LARGE_FILE ||
+	if (!f->facts.counts.large_files || sb->feature_ro_compat & XW_RO_LARGE_FILE ||
 	    !FSCK_FOUND(f, LARGE_FILE))
 		return 0;
 	sb->feature_ro_compat |= XW_RO_LARGE_FILE;
@@ -481,5 +485,5 @@ int fsck_check_inodes(struct fsck *f)
 	if (!rc)
 		rc = scan_all(&s);
 	scan_end(&s);
-	return rc || f->stop ? rc : check_large_files(f);
+	return rc || f->ses.stop ? rc : check_large_files(f);
 }

@@ -38,7 +38,7 @@ static int read_node(void *arg, xw_blk blk, void *buf)
 	const int rc = fsck_read(c->f, blk, 1, buf);
 
 	if (rc)
-		xw_diag_clear(&c->f->diag);
+		xw_diag_clear(&c->f->ses.diag);
 	return rc;
 }
 
@@ -60,7 +60,7 @@ static int claim_node(void *arg, xw_blk blk)
 		return XW_ITREE_CLAIM_TAKEN;
 	rc = fsck_claim(c->f, FSCK_O_ITREE, blk, 1, NULL);
 	if (!rc && xw_vec_push(&c->nodes, blk))
-		rc = xw_fail_nomem(&c->f->diag, "itree");
+		rc = xw_fail_nomem(&c->f->ses.diag, "itree");
 	return rc ? rc : XW_ITREE_CLAIM_OK;
 }
 
@@ -113,20 +113,20 @@ static int report(void *arg, const struct xw_itree_finding *t)
 static int clear_slot(struct check *c)
 {
 	struct fsck *f = c->f;
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *block = malloc(bs);
 	struct xw_map_run run = {0};
 
 	if (!block)
-		return xw_fail_nomem(&f->diag, "directory");
+		return xw_fail_nomem(&f->ses.diag, "directory");
 	if (!(c->in.flags & XW_FL_INDEX) || c->in.flags & XW_FL_INLINE_DATA ||
-	    xw_map_lookup(f->img, c->d->ino, &c->in, 0, &run) || !run.len || run.unwritten ||
+	    xw_map_lookup(f->ses.img, c->d->ino, &c->in, 0, &run) || !run.len || run.unwritten ||
 	    fsck_read(f, run.pblk, 1, block) || !fsck_dir_is_root(block, bs)) {
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 		return 0;
 	}
 	/* Checksums of dx_root do not cover the slot while the index does not use it. */
-	xw_itree_slot_set(block, bs, xw_super_has_csum(&f->img->sb), 0);
+	xw_itree_slot_set(block, bs, xw_super_has_csum(&f->ses.img->sb), 0);
 	return fsck_try_write(f, FSCK_O_DIR, run.pblk, block);
 }
 
@@ -140,7 +140,7 @@ static int detach(struct check *c, uint64_t mapped)
 		return rc;
 	c->in.flags &= ~(XW_FL_ITREE | XW_FL_HUGE_FILE);
 	if (mapped != UINT64_MAX)
-		(void)xw_inode_set_blocks(&c->in, &f->img->sb, mapped);
+		(void)xw_inode_set_blocks(&c->in, &f->ses.img->sb, mapped);
 	c->d->itree = false;
 	return fsck_inode_write(f, c->d->ino, &c->in, c->raw);
 }
@@ -166,14 +166,15 @@ static int keep_tree(struct check *c, const struct xw_itree_result *res)
 
 	if (c->blocks) {
 		c->in.flags &= ~XW_FL_HUGE_FILE;
-		rc = xw_inode_set_blocks(&c->in, &f->img->sb, c->held);
+		rc = xw_inode_set_blocks(&c->in, &f->ses.img->sb, c->held);
 		if (!rc)
 			rc = fsck_inode_write(f, c->d->ino, &c->in, c->raw);
 	}
-	f->counts.itrees++;
+	f->facts.counts.itrees++;
 	if (!rc && res->complete &&
-	    xw_vec_push(&f->itrees, ((struct fsck_itree){.ino = c->d->ino, .leaves = res->sum})))
-		rc = xw_fail_nomem(&f->diag, "itrees");
+	    xw_vec_push(&f->facts.itrees,
+			((struct fsck_itree){.ino = c->d->ino, .leaves = res->sum})))
+		rc = xw_fail_nomem(&f->ses.diag, "itrees");
 	return rc;
 }
 
@@ -187,11 +188,11 @@ static int check_tree(struct check *c)
 	int rc = fsck_inode_read(f, c->d->ino, &c->in, c->raw);
 
 	if (!rc)
-		rc = xw_itree_dir_read(f->img, c->d->ino, &c->in, c->raw, &dir, &block0);
+		rc = xw_itree_dir_read(f->ses.img, c->d->ino, &c->in, c->raw, &dir, &block0);
 	if (rc)
 		return rc;
-	xw_diag_clear(&f->diag);
-	xw_itree_env_init(f->img, &env);
+	xw_diag_clear(&f->ses.diag);
+	xw_itree_env_init(f->ses.img, &env);
 	env.arg = c;
 	env.read = read_node;
 	env.write = write_node;
@@ -199,19 +200,19 @@ static int check_tree(struct check *c)
 	env.report = report;
 	rc = xw_itree_check(&env, &dir, &res);
 	if (rc)
-		return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "itree") : rc;
+		return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->ses.diag, "itree") : rc;
 	if (c->rebuild || c->rehash || c->clear)
 		return drop(c, dir.mapped, !c->clear || (env.feature && c->in.flags & XW_FL_INDEX));
 	if (f->opts.itree != FSCK_ITREE_DROP || f->opts.mode == FSCK_NO)
 		return keep_tree(c, &res);
 	/* This round counts the blocks as used. That they are free in the next one is no error. */
-	f->freed_in = f->round + 1;
+	f->ses.freed_in = f->round.number + 1;
 	return detach(c, dir.mapped);
 }
 
 static struct check *check_new(struct fsck *f, struct fsck_dir *d)
 {
-	struct check *c = calloc(1, sizeof(*c) + f->img->inode_size);
+	struct check *c = calloc(1, sizeof(*c) + f->ses.img->inode_size);
 
 	if (c) {
 		c->f = f;
@@ -231,18 +232,18 @@ int fsck_claim_itrees(struct fsck *f)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
+	for (size_t i = 0; i < f->facts.dirs.n && !rc && !f->ses.stop; i++) {
 		auto_end(check_free) struct check *c = NULL;
 
-		if (!f->dirs.v[i].itree)
+		if (!f->facts.dirs.v[i].itree)
 			continue;
-		c = check_new(f, &f->dirs.v[i]);
-		rc = c ? check_tree(c) : xw_fail_nomem(&f->diag, "itree");
+		c = check_new(f, &f->facts.dirs.v[i]);
+		rc = c ? check_tree(c) : xw_fail_nomem(&f->ses.diag, "itree");
 	}
-	if (rc || f->stop || f->opts.itree != FSCK_ITREE_DROP || f->opts.mode == FSCK_NO ||
-	    !(f->img->sb.feature_ro_compat & XW_RO_ITREE))
+	if (rc || f->ses.stop || f->opts.itree != FSCK_ITREE_DROP || f->opts.mode == FSCK_NO ||
+	    !(f->ses.img->sb.feature_ro_compat & XW_RO_ITREE))
 		return rc;
-	f->img->sb.feature_ro_compat &= ~XW_RO_ITREE;
+	f->ses.img->sb.feature_ro_compat &= ~XW_RO_ITREE;
 	return fsck_super_write(f);
 }
 
@@ -256,10 +257,10 @@ static int drop_stale(struct fsck *f, struct fsck_dir *d)
 	int rc;
 
 	if (!c)
-		return xw_fail_nomem(&f->diag, "itree");
+		return xw_fail_nomem(&f->ses.diag, "itree");
 	rc = fsck_inode_read(f, d->ino, &c->in, c->raw);
 	if (!rc)
-		rc = xw_itree_dir_read(f->img, d->ino, &c->in, c->raw, &dir, &block0);
+		rc = xw_itree_dir_read(f->ses.img, d->ino, &c->in, c->raw, &dir, &block0);
 	return rc ? rc : drop(c, dir.mapped, true);
 }
 
@@ -267,8 +268,8 @@ int fsck_itree_compare(struct fsck *f)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
-		struct fsck_dir *d = &f->dirs.v[i];
+	for (size_t i = 0; i < f->facts.dirs.n && !rc && !f->ses.stop; i++) {
+		struct fsck_dir *d = &f->facts.dirs.v[i];
 		const struct fsck_itree *t = d->itree ? fsck_itree(f, d->ino) : NULL;
 
 		if (!d->itree)
@@ -303,8 +304,8 @@ int fsck_itree_build(struct fsck *f)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
-		struct fsck_dir *d = &f->dirs.v[i];
+	for (size_t i = 0; i < f->facts.dirs.n && !rc && !f->ses.stop; i++) {
+		struct fsck_dir *d = &f->facts.dirs.v[i];
 		struct xw_update *u;
 
 		if (d->itree && d->itree_stale) /* changed by the phase `tree` */
@@ -322,15 +323,15 @@ int fsck_itree_build(struct fsck *f)
 		if (rc != XW_ERR_LIMIT && rc != XW_ERR_NOSPC && rc != XW_ERR_UNSUPPORTED &&
 		    rc != XW_ERR_CORRUPT)
 			return rc;
-		xw_diag_clear(&f->diag);
-		xw_log(&f->diag, XW_LOG_WARN,
+		xw_diag_clear(&f->ses.diag);
+		xw_log(&f->ses.diag, XW_LOG_WARN,
 		       "directory inode %u: cannot rebuild the itree; the directory has no itree "
 		       "now",
 		       d->ino);
 		rc = 0;
 	}
 	fsck_update_drop(f);
-	if (!rc && !f->stop && !f->round && f->opts.itree == FSCK_ITREE_BUILD &&
+	if (!rc && !f->ses.stop && !f->round.number && f->opts.itree == FSCK_ITREE_BUILD &&
 	    f->opts.mode != FSCK_NO)
 		rc = build_all(f);
 	return rc;
@@ -341,23 +342,23 @@ int fsck_itree_build(struct fsck *f)
 /* Does the slot in the directory's first block refer to a root node that names the directory? */
 static bool owns_tree(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *block = malloc(bs);
 	struct xw_map_run run = {0};
 	struct xw_itree_hdr h;
 	xw_blk root;
 	bool own;
 
-	if (!block || f->img->sb.feature_ro_compat & XW_RO_BIGALLOC ||
+	if (!block || f->ses.img->sb.feature_ro_compat & XW_RO_BIGALLOC ||
 	    in->flags & XW_FL_INLINE_DATA || in->size <= bs)
 		return false;
-	own = !xw_map_lookup(f->img, ino, in, 0, &run) && run.len && !run.unwritten &&
+	own = !xw_map_lookup(f->ses.img, ino, in, 0, &run) && run.len && !run.unwritten &&
 	      !fsck_read(f, run.pblk, 1, block) && fsck_dir_is_root(block, bs) &&
-	      !xw_itree_slot_get(block, bs, xw_super_has_csum(&f->img->sb), &root) &&
-	      xw_image_has_blocks(f->img, root, 1) && !fsck_read(f, root, 1, block) &&
+	      !xw_itree_slot_get(block, bs, xw_super_has_csum(&f->ses.img->sb), &root) &&
+	      xw_image_has_blocks(f->ses.img, root, 1) && !fsck_read(f, root, 1, block) &&
 	      !xw_itree_hdr_decode(block, bs, &h, &(struct xw_itree_flaw){0}) &&
 	      !xw_itree_hdr_belongs(&h, ino, in->generation, root, &(struct xw_itree_flaw){0});
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	return own;
 }
 
@@ -366,7 +367,7 @@ bool fsck_itree_feature(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 	if (f->opts.itree == FSCK_ITREE_DROP || !(in->flags & XW_FL_INDEX) ||
 	    !owns_tree(f, ino, in) || !FSCK_FOUND(f, ITREE_FEATURE, .ino = ino))
 		return false;
-	f->img->sb.feature_ro_compat |= XW_RO_ITREE;
+	f->ses.img->sb.feature_ro_compat |= XW_RO_ITREE;
 	return !fsck_super_write(f);
 }
 
@@ -374,7 +375,7 @@ bool fsck_itree_flags(struct fsck *f, xw_ino ino, struct xw_inode *in)
 {
 	const uint32_t both = XW_FL_INDEX | XW_FL_ITREE;
 
-	if (!(f->img->sb.feature_ro_compat & XW_RO_ITREE) || (in->flags & both) == both ||
+	if (!(f->ses.img->sb.feature_ro_compat & XW_RO_ITREE) || (in->flags & both) == both ||
 	    !owns_tree(f, ino, in) ||
 	    !FSCK_FOUND(f, ITREE_FLAG_LOST, .ino = ino, .num = both & ~in->flags))
 		return false;

@@ -46,22 +46,23 @@ static bool is_block_0(struct fsck *f, const struct fsck_journal *j)
 
 	if (fsck_journal_from_saved(f, &saved))
 		return saved.first == j->first;
-	if (xw_dev_pread(f->dev, raw, sizeof(raw), j->first * f->img->block_size))
+	if (xw_dev_pread(f->ses.dev, raw, sizeof(raw), j->first * f->ses.img->block_size))
 		return false;
 	(void)xw_jsb_decode(raw, &jsb);
-	return getbe32(*(const be32 *)raw) == XW_JBD2_MAGIC && jsb.blocksize == f->img->block_size;
+	return getbe32(*(const be32 *)raw) == XW_JBD2_MAGIC &&
+	       jsb.blocksize == f->ses.img->block_size;
 }
 
 static int clear_recover(struct fsck *f)
 {
-	f->img->sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
+	f->ses.img->sb.feature_incompat &= ~XW_INCOMPAT_RECOVER;
 	return fsck_super_write(f);
 }
 
 static int write_super(struct fsck *f, const struct fsck_journal *j, const struct xw_jsb *jsb)
 {
-	auto_free uint8_t *block = malloc(f->img->block_size);
-	int rc = block ? fsck_read(f, j->first, 1, block) : xw_fail_nomem(&f->diag, "journal");
+	auto_free uint8_t *block = malloc(f->ses.img->block_size);
+	int rc = block ? fsck_read(f, j->first, 1, block) : xw_fail_nomem(&f->ses.diag, "journal");
 
 	if (rc)
 		return rc;
@@ -72,10 +73,10 @@ static int write_super(struct fsck *f, const struct fsck_journal *j, const struc
 /* Empty a log that cannot be used: its transactions are lost. */
 static int reset(struct fsck *f, const struct fsck_journal *j)
 {
-	const bool asked = f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
+	const bool asked = f->ses.img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
 	const struct xw_jsb jsb = {
 		.blocktype = XW_JBD2_SUPER_V2,
-		.blocksize = f->img->block_size,
+		.blocksize = f->ses.img->block_size,
 		.maxlen = (uint32_t)j->blocks,
 		.first = 1,
 		.sequence = (uint32_t)f->opts.now, /* no stale block of the log has it */
@@ -114,7 +115,7 @@ static int check_log_fields(struct fsck *f, const struct fsck_journal *j, struct
 
 static int check_log(struct fsck *f, const struct fsck_journal *j)
 {
-	const bool asked = f->img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
+	const bool asked = f->ses.img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
 	struct xw_log *log = NULL;
 	bool small;
 	uint32_t start;
@@ -148,7 +149,7 @@ static int check_log(struct fsck *f, const struct fsck_journal *j)
 /* Check the backup of the journal's map and size in the superblock. */
 static int check_saved(struct fsck *f, const struct fsck_journal *j)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	uint32_t saved[17];
 
 	for (unsigned i = 0; i < 15; i++)
@@ -168,7 +169,7 @@ static int check_saved(struct fsck *f, const struct fsck_journal *j)
 /* Check a filesystem without a journal according to its superblock. */
 static int check_absent(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	struct fsck_journal j = {0};
 	int rc = fsck_journal_load(f, XW_INO_JOURNAL, &j);
 	const bool stray = !rc && j.in.mode != 0;
@@ -192,7 +193,7 @@ static int check_absent(struct fsck *f)
 /* Load the journal inode that the superblock names, or inode 8, which is the default. */
 static int load_named(struct fsck *f, struct fsck_journal *j)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	int rc = fsck_journal_load(
 		f, fsck_journal_may_be(sb, sb->journal_inum) ? sb->journal_inum : XW_INO_JOURNAL,
 		j);
@@ -210,7 +211,7 @@ static int load_named(struct fsck *f, struct fsck_journal *j)
  */
 static int check_both(struct fsck *f, const struct fsck_journal *j, bool internal)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	if ((!sb->journal_dev && !fsck_journal_has_uuid(sb)) || !sb->journal_inum ||
 	    !FSCK_FOUND(f, JOURNAL_BOTH, .ino = j->ino))
@@ -227,7 +228,7 @@ static int check_both(struct fsck *f, const struct fsck_journal *j, bool interna
 /* The superblock names a journal device: use inode 8 instead if it holds a journal. */
 static int prefer_internal(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	if (!fsck_journal_is_inside(f) || !FSCK_FOUND(f, JOURNAL_BOTH, .ino = XW_INO_JOURNAL))
 		return 0;
@@ -239,7 +240,7 @@ static int prefer_internal(struct fsck *f)
 
 int fsck_check_journal(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	struct fsck_journal j = {0}, saved;
 	bool whole, usable, restore;
 	xw_ino was;
@@ -263,7 +264,7 @@ int fsck_check_journal(struct fsck *f)
 		return rc;
 	if (whole && !restore && j.ino == was) {
 		rc = check_log(f, &j);
-		return rc || !(f->img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL)
+		return rc || !(f->ses.img->sb.feature_compat & XW_COMPAT_HAS_JOURNAL)
 			       ? rc
 			       : check_saved(f, &j);
 	}
@@ -292,9 +293,9 @@ int fsck_recreate(struct fsck *f)
 	struct xw_update *u;
 	int rc;
 
-	if (!f->journal_lost || f->opts.mode == FSCK_NO)
+	if (!f->start.journal_lost || f->opts.mode == FSCK_NO)
 		return 0;
-	f->journal_lost = false;
+	f->start.journal_lost = false;
 	rc = fsck_update(f, &u);
 	if (rc)
 		return rc;
@@ -304,7 +305,7 @@ int fsck_recreate(struct fsck *f)
 		return fsck_update_keep(f);
 	fsck_update_drop(f);
 	if (rc == XW_ERR_NOSPC) { /* the filesystem is consistent without one */
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 		(void)FSCK_FOUND(f, JOURNAL_NO_SPACE);
 		rc = 0;
 	}

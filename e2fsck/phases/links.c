@@ -19,7 +19,7 @@ static bool is_counted(const struct fsck *f, xw_ino ino, const struct fsck_inode
 {
 	if (!(in->flags & FSCK_I_USED) || in->flags & (FSCK_I_EA | FSCK_I_SYSTEM | FSCK_I_ORPHAN))
 		return false;
-	return ino == XW_INO_ROOT || ino >= f->img->sb.first_ino;
+	return ino == XW_INO_ROOT || ino >= f->ses.img->sb.first_ino;
 }
 
 /* ---- unattached inodes ---- */
@@ -27,11 +27,11 @@ static bool is_counted(const struct fsck *f, xw_ino ino, const struct fsck_inode
 /* Is it a file without contents and attributes? */
 static bool is_empty(const struct fsck *f, const struct xw_inode *in, const uint8_t *raw)
 {
-	const unsigned off = xw_inode_xattr_off(in, &f->img->sb);
+	const unsigned off = xw_inode_xattr_off(in, &f->ses.img->sb);
 
 	if ((in->mode & XW_S_IFMT) != XW_S_IFREG || in->size || in->blocks || in->file_acl)
 		return false;
-	return !off || off + 2 * XW_XATTR_IHDR > f->img->inode_size ||
+	return !off || off + 2 * XW_XATTR_IHDR > f->ses.img->inode_size ||
 	       peek32(raw + off) != XW_XATTR_MAGIC || !peek32(raw + off + XW_XATTR_IHDR);
 }
 
@@ -50,7 +50,7 @@ static int check_unattached(struct fsck *f, xw_ino ino, struct fsck_inode *facts
 		return rc;
 	if (is_empty(f, &in, raw))
 		return FSCK_FOUND(f, INODE_EMPTY, .ino = ino) ? fsck_inode_clear(f, ino) : 0;
-	return xw_vec_push(&lost->inos, ino) ? xw_fail_nomem(&f->diag, "unattached inodes") : 0;
+	return xw_vec_push(&lost->inos, ino) ? xw_fail_nomem(&f->ses.diag, "unattached inodes") : 0;
 }
 
 static int reconnect(struct fsck *f, struct fsck_lost *lost)
@@ -64,7 +64,7 @@ static int reconnect(struct fsck *f, struct fsck_lost *lost)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < lost->inos.n; i++)
-		if (FSCK_FOUND(f, INODE_UNATTACHED, .ino = lost->inos.v[i]) && f->lost_found)
+		if (FSCK_FOUND(f, INODE_UNATTACHED, .ino = lost->inos.v[i]) && f->facts.lost_found)
 			lost->inos.v[n++] = lost->inos.v[i];
 	lost->inos.n = n;
 	return fsck_reconnect(f, lost);
@@ -103,7 +103,7 @@ static int set_count(struct fsck *f, xw_ino ino, struct fsck_inode *in, uint32_t
 /* A directory with more subdirectories than a link count can hold needs a feature. */
 static int check_dir_nlink(struct fsck *f, const struct fsck_dir *d)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	if (d->subdirs + 2 <= XW_LINK_MAX || sb->feature_ro_compat & XW_RO_DIR_NLINK ||
 	    !FSCK_FOUND(f, SUPER_FEATURES, .name = "directory exceeds max links, but no dir_nlink"))
@@ -122,7 +122,7 @@ static int check_count(struct fsck *f, xw_ino ino, struct fsck_inode *in, struct
 	if (rc || !links_wanted(f, ino, in, &want) || want == in->links)
 		return rc;
 	/* Linux sets 1 for too many subdirectories, and keeps it when some are removed. */
-	if (d && d->indexed && in->links == 1 && f->img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
+	if (d && d->indexed && in->links == 1 && f->ses.img->sb.feature_ro_compat & XW_RO_DIR_NLINK)
 		return 0;
 	if (!(d && d->links_follow) &&
 	    !FSCK_FOUND(f, LINK_COUNT, .ino = ino, .num = in->links, .num2 = want))
@@ -136,13 +136,14 @@ static int each(struct fsck *f, each_fn *fn, struct fsck_lost *lost)
 {
 	int rc = 0;
 
-	for (uint64_t g = 0; f->groups && g < f->img->groups && !rc && !f->stop; g++)
-		for (uint32_t i = 0;
-		     f->groups[g] && i < f->img->sb.inodes_per_group && !rc && !f->stop; i++) {
-			const xw_ino ino = (xw_ino)(g * f->img->sb.inodes_per_group + i + 1);
+	for (uint64_t g = 0; f->facts.groups && g < f->ses.img->groups && !rc && !f->ses.stop; g++)
+		for (uint32_t i = 0; f->facts.groups[g] && i < f->ses.img->sb.inodes_per_group &&
+				     !rc && !f->ses.stop;
+		     i++) {
+			const xw_ino ino = (xw_ino)(g * f->ses.img->sb.inodes_per_group + i + 1);
 
-			if (is_counted(f, ino, &f->groups[g][i]))
-				rc = fn(f, ino, &f->groups[g][i], lost);
+			if (is_counted(f, ino, &f->facts.groups[g][i]))
+				rc = fn(f, ino, &f->facts.groups[g][i], lost);
 		}
 	return rc;
 }
@@ -152,14 +153,14 @@ int fsck_check_links(struct fsck *f)
 	struct fsck_lost lost = {0};
 	int rc;
 
-	if (!f->names_known)
+	if (!f->facts.names_known)
 		return 0;
 	rc = each(f, check_unattached, &lost);
-	if (!rc && !f->stop)
+	if (!rc && !f->ses.stop)
 		rc = reconnect(f, &lost);
 	if (!rc)
 		rc = each(f, check_count, NULL);
-	if (!rc && !f->stop)
+	if (!rc && !f->ses.stop)
 		rc = fsck_itree_build(f);
 	xw_vec_free(&lost.inos);
 	return rc;

@@ -24,17 +24,17 @@ static void orphan_file_end(struct fsck_orphan_file *o)
 
 static int check_block(struct fsck *f, xw_lblk lblk, xw_blk blk, uint32_t seed)
 {
-	const uint32_t bs = f->img->block_size;
-	const bool csum = xw_super_has_csum(&f->img->sb);
+	const uint32_t bs = f->ses.img->block_size;
+	const bool csum = xw_super_has_csum(&f->ses.img->sb);
 	auto_free uint8_t *buf = malloc(bs);
-	int rc = buf ? fsck_read(f, blk, 1, buf) : xw_fail_nomem(&f->diag, "orphan file");
+	int rc = buf ? fsck_read(f, blk, 1, buf) : xw_fail_nomem(&f->ses.diag, "orphan file");
 
 	if (rc || (!xw_orphan_verify(buf, bs, csum, seed, blk) &&
-		   (f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT ||
+		   (f->ses.img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT ||
 		    fsck_orphan_is_clean(buf, xw_orphan_slots(bs)))))
 		return rc;
 	if (!fsck_owns(f, FSCK_O_SYSTEM, blk, 1) ||
-	    !FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->img->sb.orphan_file_inum, .lblk = lblk))
+	    !FSCK_FOUND(f, ORPHAN_BLOCK, .ino = f->ses.img->sb.orphan_file_inum, .lblk = lblk))
 		return 0;
 	memset(buf, 0, bs);
 	xw_orphan_seal(buf, bs, csum, seed, blk);
@@ -57,7 +57,7 @@ static int check_blocks(struct fsck *f, const struct fsck_orphan_file *o)
  */
 static int drop_file(struct fsck *f, const struct fsck_orphan_file *o)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	const xw_ino ino = sb->orphan_file_inum;
 	int rc;
 
@@ -66,15 +66,15 @@ static int drop_file(struct fsck *f, const struct fsck_orphan_file *o)
 	sb->feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
 	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
 	sb->orphan_file_inum = 0;
-	f->renew_backups = true;
-	f->again = f->owners.settled;
+	f->ses.renew_backups = true;
+	f->round.again = f->facts.owners.settled;
 	rc = fsck_super_write(f);
 	return rc || !fsck_orphan_file_is(o) ? rc : fsck_inode_clear(f, ino);
 }
 
 int fsck_check_orphan_file(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	auto_end(orphan_file_end) struct fsck_orphan_file o = {0};
 	int rc;
 
@@ -89,7 +89,7 @@ int fsck_check_orphan_file(struct fsck *f)
 int fsck_settle_orphan_file(struct fsck *f, bool unnamed, bool *is)
 {
 	auto_end(orphan_file_end) struct fsck_orphan_file o;
-	int rc = fsck_orphan_file_read(f, f->img->sb.orphan_file_inum, NULL, &o);
+	int rc = fsck_orphan_file_read(f, f->ses.img->sb.orphan_file_inum, NULL, &o);
 
 	*is = !rc && unnamed && o.valid;
 	if (rc || fsck_orphan_file_is(&o))
@@ -100,7 +100,7 @@ int fsck_settle_orphan_file(struct fsck *f, bool unnamed, bool *is)
 /* *none: the orphan list is empty, and the orphan file is valid and empty. */
 static int has_none(struct fsck *f, bool *none)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	auto_end(orphan_file_end) struct fsck_orphan_file o = {0};
 	int rc;
 
@@ -116,7 +116,7 @@ static int has_none(struct fsck *f, bool *none)
 static int drop_stray(struct fsck *f)
 {
 	auto_end(orphan_file_end) struct fsck_orphan_file o;
-	const int rc = fsck_orphan_file_read(f, f->img->sb.orphan_file_inum, NULL, &o);
+	const int rc = fsck_orphan_file_read(f, f->ses.img->sb.orphan_file_inum, NULL, &o);
 
 	return rc ? rc : drop_file(f, &o);
 }
@@ -131,11 +131,11 @@ static int check_list(struct fsck *f)
 		return rc;
 	rc = fsck_orphans_put_away(f);
 	if (rc == XW_ERR_NOMEM)
-		return xw_fail_nomem(&f->diag, "orphans");
-	if (!rc || !f->img->sb.last_orphan ||
-	    !FSCK_FOUND(f, ORPHAN_LIST, .ino = f->img->sb.last_orphan))
+		return xw_fail_nomem(&f->ses.diag, "orphans");
+	if (!rc || !f->ses.img->sb.last_orphan ||
+	    !FSCK_FOUND(f, ORPHAN_LIST, .ino = f->ses.img->sb.last_orphan))
 		return 0;
-	f->img->sb.last_orphan = 0;
+	f->ses.img->sb.last_orphan = 0;
 	return fsck_super_write(f);
 }
 
@@ -143,17 +143,17 @@ int fsck_check_orphans(struct fsck *f)
 {
 	int rc = 0;
 
-	if (f->round)
+	if (f->round.number)
 		return 0;
-	if (fsck_orphans_listed(&f->img->sb))
+	if (fsck_orphans_listed(&f->ses.img->sb))
 		rc = check_list(f);
-	if (!rc && f->img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT &&
+	if (!rc && f->ses.img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT &&
 	    FSCK_FOUND(f, ORPHAN_PRESENT)) {
-		f->img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+		f->ses.img->sb.feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
 		rc = fsck_super_write(f);
 	}
-	if (!rc && !(f->img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE) &&
-	    f->img->sb.orphan_file_inum)
+	if (!rc && !(f->ses.img->sb.feature_compat & XW_COMPAT_ORPHAN_FILE) &&
+	    f->ses.img->sb.orphan_file_inum)
 		rc = drop_stray(f);
 	return rc;
 }
@@ -161,19 +161,20 @@ int fsck_check_orphans(struct fsck *f)
 /* Zero the rest of the last block. *done: zeroed, or there is nothing past the end of the file. */
 static int zero_rest(struct fsck *f, xw_ino ino, bool *done)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
 	struct xw_map_run run = {0};
 	struct xw_inode in;
 	uint32_t used;
-	int rc = buf ? fsck_inode_read(f, ino, &in, NULL) : xw_fail_nomem(&f->diag, "orphans");
+	int rc = buf ? fsck_inode_read(f, ino, &in, NULL) : xw_fail_nomem(&f->ses.diag, "orphans");
 
 	if (rc)
 		return rc;
 	used = in.size % bs;
 	*done = (in.mode & XW_S_IFMT) != XW_S_IFREG || !xw_inode_has_map(&in) || !used ||
-		xw_map_lookup(f->img, ino, &in, in.size / bs, &run) || !run.len || run.unwritten;
-	xw_diag_clear(&f->diag);
+		xw_map_lookup(f->ses.img, ino, &in, in.size / bs, &run) || !run.len ||
+		run.unwritten;
+	xw_diag_clear(&f->ses.diag);
 	if (*done || !fsck_owns(f, FSCK_O_DATA, run.pblk, 1))
 		return 0;
 	*done = true;
@@ -192,14 +193,14 @@ int fsck_zero_cut(struct fsck *f)
 
 	if (f->opts.mode == FSCK_NO)
 		return 0;
-	for (size_t i = 0; i < f->cut.n && !rc; i++) {
-		const xw_ino ino = f->cut.v[i];
+	for (size_t i = 0; i < f->start.cut.n && !rc; i++) {
+		const xw_ino ino = f->start.cut.v[i];
 		bool done = false;
 
 		rc = zero_rest(f, ino, &done);
 		if (!done)
-			f->cut.v[left++] = ino;
+			f->start.cut.v[left++] = ino;
 	}
-	f->cut.n = left;
+	f->start.cut.n = left;
 	return rc;
 }

@@ -14,14 +14,14 @@
 /* The first run of n free blocks that lies in [from, to). 0: there is none. */
 static xw_blk find_free(const struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const xw_blk first = sb->first_data_block;
-	const unsigned bits = xw_image_cluster_bits(f->img);
+	const unsigned bits = xw_image_cluster_bits(f->ses.img);
 	uint64_t start, len;
 
 	for (xw_blk blk = from, end; blk < to && to - blk >= n; blk = end) {
-		if (!f->owners.claims ||
-		    !xw_blockset_next_in(f->owners.claims, (blk - first) >> bits,
+		if (!f->facts.owners.claims ||
+		    !xw_blockset_next_in(f->facts.owners.claims, (blk - first) >> bits,
 					 ((to - 1 - first) >> bits) + 1, &start, &len))
 			return blk;
 		end = first + ((start + len) << bits);
@@ -39,7 +39,7 @@ struct hint {
 /* Find n free blocks in the group, or with flex_bg anywhere. 0: none. */
 static xw_blk find_place(const struct fsck *f, uint64_t group, uint64_t n, xw_blk *hint)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const xw_blk start = sb->first_data_block + group * (uint64_t)sb->blocks_per_group;
 	const xw_blk end = XW_MIN(start + sb->blocks_per_group, sb->blocks_count);
 	const xw_blk blk = find_free(f, start + 1, end, n);
@@ -52,11 +52,11 @@ static xw_blk find_place(const struct fsck *f, uint64_t group, uint64_t n, xw_bl
 
 static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *hint, xw_blk *blk)
 {
-	if (xw_image_has_blocks(f->img, *blk, n))
+	if (xw_image_has_blocks(f->ses.img, *blk, n))
 		return 0;
 	*blk = find_place(f, group, n, hint);
 	if (!*blk)
-		return xw_fail(&f->diag, XW_ERR_NOSPC,
+		return xw_fail(&f->ses.diag, XW_ERR_NOSPC,
 			       "%s: group %llu: no %llu free blocks for its bitmaps or inode table",
 			       f->opts.image, (unsigned long long)group, (unsigned long long)n);
 	return fsck_claim(f, FSCK_O_GROUP, *blk, n, NULL);
@@ -64,22 +64,22 @@ static int relocate(struct fsck *f, uint64_t group, uint64_t n, xw_blk *hint, xw
 
 static int relocate_group(struct fsck *f, uint64_t group, struct hint *hint)
 {
-	const uint64_t bs = f->img->block_size;
+	const uint64_t bs = f->ses.img->block_size;
 	struct xw_group_desc gd;
-	int rc = xw_image_group(f->img, group, &gd);
+	int rc = xw_image_group(f->ses.img, group, &gd);
 	const bool table =
-		!rc && !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks);
+		!rc && !xw_image_has_blocks(f->ses.img, gd.inode_table, f->ses.img->itable_blocks);
 
-	if (rc || (!table && xw_image_has_blocks(f->img, gd.block_bitmap, 1) &&
-		   xw_image_has_blocks(f->img, gd.inode_bitmap, 1)))
+	if (rc || (!table && xw_image_has_blocks(f->ses.img, gd.block_bitmap, 1) &&
+		   xw_image_has_blocks(f->ses.img, gd.inode_bitmap, 1)))
 		return rc;
 	rc = relocate(f, group, 1, &hint->bitmap, &gd.block_bitmap);
 	if (!rc)
 		rc = relocate(f, group, 1, &hint->bitmap, &gd.inode_bitmap);
 	if (!rc)
-		rc = relocate(f, group, f->img->itable_blocks, &hint->table, &gd.inode_table);
+		rc = relocate(f, group, f->ses.img->itable_blocks, &hint->table, &gd.inode_table);
 	if (!rc && table)
-		rc = xw_dev_zero(f->dev, gd.inode_table * bs, f->img->itable_blocks * bs);
+		rc = xw_dev_zero(f->ses.dev, gd.inode_table * bs, f->ses.img->itable_blocks * bs);
 	gd.flags &= (uint16_t) ~(XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT);
 	return rc ? rc : fsck_group_renew(f, group, &gd);
 }
@@ -90,9 +90,10 @@ static int relocate_group(struct fsck *f, uint64_t group, struct hint *hint)
  */
 static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 {
-	auto_free uint8_t *bits = malloc(f->img->block_size);
+	auto_free uint8_t *bits = malloc(f->ses.img->block_size);
 	struct xw_group_desc gd;
-	int rc = bits ? xw_image_group(f->img, group, &gd) : xw_fail_nomem(&f->diag, "a bitmap");
+	int rc = bits ? xw_image_group(f->ses.img, group, &gd)
+		      : xw_fail_nomem(&f->ses.diag, "a bitmap");
 	bool moved = false;
 	xw_blk to;
 
@@ -114,7 +115,7 @@ static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 	}
 	if (rc || !moved)
 		return rc;
-	f->again = true; /* the owner map changes with the new locations */
+	f->round.again = true; /* the owner map changes with the new locations */
 	return fsck_group_renew(f, group, &gd);
 }
 
@@ -124,15 +125,16 @@ int fsck_relocate(struct fsck *f)
 	int rc = 0;
 
 	/* Only in the first round: later rounds could undo this decision again and again. */
-	for (uint64_t g = 0;
-	     !f->round && f->owners.contested && g < f->img->groups && !rc && !f->stop; g++)
+	for (uint64_t g = 0; !f->round.number && f->facts.owners.contested &&
+			     g < f->ses.img->groups && !rc && !f->ses.stop;
+	     g++)
 		rc = yield_bitmaps(f, g, &hint);
-	if (rc || f->again)
+	if (rc || f->round.again)
 		return rc;
-	if (!f->relocate || f->opts.mode == FSCK_NO)
+	if (!f->ses.relocate || f->opts.mode == FSCK_NO)
 		return 0;
-	for (uint64_t g = 0; g < f->img->groups && !rc && !f->stop; g++)
+	for (uint64_t g = 0; g < f->ses.img->groups && !rc && !f->ses.stop; g++)
 		rc = relocate_group(f, g, &hint);
-	f->relocate = false;
+	f->ses.relocate = false;
 	return rc ? rc : fsck_places_changed(f);
 }

@@ -34,7 +34,7 @@ struct resize {
  */
 static xw_blk expected(const struct resize *r, uint32_t index, uint8_t *buf)
 {
-	const struct xw_image *img = r->f->img;
+	const struct xw_image *img = r->f->ses.img;
 	uint64_t slot = 0, i = r->descs + index - 1;
 
 	memset(buf, 0, r->bs);
@@ -56,7 +56,7 @@ static xw_blk expected(const struct resize *r, uint32_t index, uint8_t *buf)
 static int each_block(const struct resize *r, bool write, bool *same)
 {
 	auto_free uint8_t *want = malloc(r->bs), *have = malloc(r->bs);
-	int rc = want && have ? 0 : xw_fail_nomem(&r->f->diag, "resize inode");
+	int rc = want && have ? 0 : xw_fail_nomem(&r->f->ses.diag, "resize inode");
 
 	*same = true;
 	for (uint32_t i = 0; i <= r->reserved && !rc && *same; i++) {
@@ -73,12 +73,12 @@ static int each_block(const struct resize *r, bool write, bool *same)
 /* Number of filesystem blocks that i_blocks includes. */
 static uint64_t held(const struct resize *r)
 {
-	return (1 + r->reserved * (1 + r->backups)) << xw_image_cluster_bits(r->f->img);
+	return (1 + r->reserved * (1 + r->backups)) << xw_image_cluster_bits(r->f->ses.img);
 }
 
 static void describe(const struct resize *r, struct xw_inode *in)
 {
-	const struct xw_image *img = r->f->img;
+	const struct xw_image *img = r->f->ses.img;
 	const uint64_t apb = r->per_block;
 	const uint32_t generation = in->generation;
 	const uint16_t extra = in->extra_isize;
@@ -112,11 +112,11 @@ static int check_size(const struct resize *r, struct xw_inode *in, uint8_t *raw)
 static int check_held(const struct resize *r, struct xw_inode *in, uint8_t *raw)
 {
 	struct fsck *f = r->f;
-	const uint64_t have = xw_inode_fs_blocks_512(in, &f->img->sb);
+	const uint64_t have = xw_inode_fs_blocks_512(in, &f->ses.img->sb);
 	const uint64_t want = held(r) * (r->bs / 512);
 	struct xw_inode fixed = *in;
 
-	if (have == want || xw_inode_set_blocks(&fixed, &f->img->sb, held(r)) ||
+	if (have == want || xw_inode_set_blocks(&fixed, &f->ses.img->sb, held(r)) ||
 	    !FSCK_FOUND(f, BLOCKS, .ino = XW_INO_RESIZE, .num = have, .num2 = want))
 		return 0;
 	return fsck_inode_write(f, XW_INO_RESIZE, &fixed, raw);
@@ -138,9 +138,9 @@ static int give_up(struct fsck *f)
 {
 	int rc = fsck_inode_clear(f, XW_INO_RESIZE);
 
-	f->img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
-	f->img->sb.reserved_gdt_blocks = 0;
-	f->renew_backups = f->again = true;
+	f->ses.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+	f->ses.img->sb.reserved_gdt_blocks = 0;
+	f->ses.renew_backups = f->round.again = true;
 	return rc ? rc : fsck_super_write(f);
 }
 
@@ -158,8 +158,9 @@ static int find_dind(struct resize *r)
 
 int fsck_check_resize(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
-	struct resize r = {.f = f, .bs = f->img->block_size, .per_block = f->img->block_size / 4};
+	const struct xw_super *sb = &f->ses.img->sb;
+	struct resize r = {
+		.f = f, .bs = f->ses.img->block_size, .per_block = f->ses.img->block_size / 4};
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
 	bool same = false;
@@ -174,11 +175,11 @@ int fsck_check_resize(struct fsck *f)
 		return fsck_inode_clear(f, XW_INO_RESIZE);
 	}
 	r.super = XW_SUPER_OFFSET / r.bs;
-	r.descs = xw_div_up(f->img->groups, r.bs / f->img->desc_size);
+	r.descs = xw_div_up(f->ses.img->groups, r.bs / f->ses.img->desc_size);
 	r.reserved = sb->reserved_gdt_blocks;
 	r.dind = peek32(in.block + (size_t)4 * XW_DIND_SLOT);
-	for (uint64_t g = 1; g < f->img->groups; g++)
-		r.backups += xw_image_has_super(f->img, g);
+	for (uint64_t g = 1; g < f->ses.img->groups; g++)
+		r.backups += xw_image_has_super(f->ses.img, g);
 	if (record_is_good(&r, &in))
 		rc = each_block(&r, false, &same);
 	if (!rc && same)
@@ -207,8 +208,8 @@ int fsck_check_resize(struct fsck *f)
 static bool is_beside_metadata(const struct fsck *f, const struct xw_sysmap *meta, xw_blk blk,
 			       uint64_t len)
 {
-	const struct xw_super *sb = &f->img->sb;
-	const uint64_t size = UINT64_C(1) << xw_image_cluster_bits(f->img);
+	const struct xw_super *sb = &f->ses.img->sb;
+	const uint64_t size = UINT64_C(1) << xw_image_cluster_bits(f->ses.img);
 	const xw_blk start = blk - (blk - sb->first_data_block) % size;
 	const xw_blk end = start + xw_div_up(blk + len - start, size) * size;
 	bool is_meta;
@@ -228,10 +229,10 @@ static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 	*good = true;
 	if (xw_all_zero(in->block, sizeof(in->block)))
 		return 0;
-	rc = xw_sysmap_new(f->img, &meta);
+	rc = xw_sysmap_new(f->ses.img, &meta);
 	if (rc)
 		return rc;
-	xw_walk_map_init(&w, f->img->dev, &f->img->sb);
+	xw_walk_map_init(&w, f->ses.img->dev, &f->ses.img->sb);
 	rc = xw_walk_map_begin(&w, XW_INO_BAD, in, -1);
 	while (!rc && *good && (rc = xw_walk_map_next(&w, &item)) > 0) {
 		const uint64_t len = item.kind == XW_WALK_RUN ? XW_MAX(item.len, 1) : 1;
@@ -240,7 +241,7 @@ static int list_is_good(struct fsck *f, const struct xw_inode *in, bool *good)
 		rc = 0;
 	}
 	xw_sysmap_free(meta);
-	return rc < 0 ? xw_fail_nomem(&f->diag, "bad blocks") : 0;
+	return rc < 0 ? xw_fail_nomem(&f->ses.diag, "bad blocks") : 0;
 }
 
 /* The bad-block inode has neither type nor names, only a block map. */

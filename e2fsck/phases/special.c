@@ -16,7 +16,7 @@
 
 int fsck_claim_special(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	struct xw_inode in;
 	xw_blk dind = 0;
 	int rc = 0;
@@ -25,10 +25,10 @@ int fsck_claim_special(struct fsck *f)
 		rc = fsck_inode_read(f, XW_INO_RESIZE, &in, NULL);
 		dind = rc ? 0 : peek32(in.block + (size_t)4 * XW_DIND_SLOT);
 	}
-	if (!rc && xw_image_has_blocks(f->img, dind, 1) && !fsck_is_metadata(f, dind, 1))
+	if (!rc && xw_image_has_blocks(f->ses.img, dind, 1) && !fsck_is_metadata(f, dind, 1))
 		rc = fsck_claim(f, FSCK_O_RESIZE, dind, 1, NULL);
 	if (!rc && sb->feature_incompat & XW_INCOMPAT_MMP &&
-	    xw_image_has_blocks(f->img, sb->mmp_block, 1))
+	    xw_image_has_blocks(f->ses.img, sb->mmp_block, 1))
 		rc = fsck_claim(f, FSCK_O_MMP, sb->mmp_block, 1, NULL);
 	return rc;
 }
@@ -37,27 +37,27 @@ int fsck_claim_special(struct fsck *f)
 
 static int write_mmp(struct fsck *f)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	const struct xw_mmp mmp = {
 		.seq = XW_MMP_SEQ_CLEAN, .time = f->opts.now, .check_interval = XW_MMP_INTERVAL};
 	auto_free uint8_t *block = calloc(1, bs);
 
 	if (!block)
-		return xw_fail_nomem(&f->diag, "the MMP block");
-	xw_mmp_encode(&mmp, xw_super_has_csum(&f->img->sb), f->img->csum_seed, block);
-	return fsck_write(f, FSCK_O_MMP, f->img->sb.mmp_block, block);
+		return xw_fail_nomem(&f->ses.diag, "the MMP block");
+	xw_mmp_encode(&mmp, xw_super_has_csum(&f->ses.img->sb), f->ses.img->csum_seed, block);
+	return fsck_write(f, FSCK_O_MMP, f->ses.img->sb.mmp_block, block);
 }
 
 /* Allocate a new MMP block. If there is no space, clear the feature. */
 static int move_mmp(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	int rc;
 
 	if (!FSCK_FOUND(f, MMP_BLOCK, .blk = sb->mmp_block))
 		return 0;
 	rc = fsck_claim_free(f, FSCK_O_MMP, sb->mmp_block, &sb->mmp_block);
-	f->renew_backups = true;
+	f->ses.renew_backups = true;
 	if (rc == XW_ERR_NOSPC) {
 		sb->feature_incompat &= ~XW_INCOMPAT_MMP;
 		sb->mmp_block = 0;
@@ -70,7 +70,7 @@ static int move_mmp(struct fsck *f)
 
 static int check_mmp(struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	struct xw_mmp mmp;
 
 	if (!(sb->feature_incompat & XW_INCOMPAT_MMP))

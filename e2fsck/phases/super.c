@@ -23,13 +23,14 @@ enum { HURD = 1 };
 
 int fsck_super_renew(struct fsck *f)
 {
-	f->renew_backups = true;
+	f->ses.renew_backups = true;
 	return fsck_super_write(f);
 }
 
 static bool check_numbers(struct fsck *f, struct xw_super *sb)
 {
-	const uint64_t descs = xw_div_up(f->img->groups, f->img->block_size / f->img->desc_size);
+	const uint64_t descs =
+		xw_div_up(f->ses.img->groups, f->ses.img->block_size / f->ses.img->desc_size);
 	const uint32_t room = sb->inode_size - XW_INODE_BODY;
 	bool fix = false;
 
@@ -72,10 +73,10 @@ static bool read_first(struct fsck *f, xw_ino ino, uint16_t type, struct xw_inod
 	struct xw_map_run run = {0};
 	const bool ok = !fsck_inode_read(f, ino, in, NULL) &&
 			(!type || (in->mode & XW_S_IFMT) == type) &&
-			!xw_map_lookup(f->img, ino, in, 0, &run) && run.len &&
+			!xw_map_lookup(f->ses.img, ino, in, 0, &run) && run.len &&
 			!fsck_read(f, run.pblk, 1, buf);
 
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	*blk = run.pblk;
 	return ok;
 }
@@ -83,7 +84,7 @@ static bool read_first(struct fsck *f, xw_ino ino, uint16_t type, struct xw_inod
 /* Does the root directory begin with an entry that has a file type? */
 static bool root_has_types(struct fsck *f)
 {
-	auto_free uint8_t *buf = malloc(f->img->block_size);
+	auto_free uint8_t *buf = malloc(f->ses.img->block_size);
 	struct xw_inode in;
 	xw_blk blk;
 
@@ -133,7 +134,7 @@ static bool check_features(struct fsck *f, struct xw_super *sb)
 		sb->feature_incompat |= XW_INCOMPAT_EXTENTS;
 		fix = true;
 	}
-	if (!(sb->feature_incompat & XW_INCOMPAT_EXTENTS) && !xw_image_cluster_bits(f->img))
+	if (!(sb->feature_incompat & XW_INCOMPAT_EXTENTS) && !xw_image_cluster_bits(f->ses.img))
 		fix |= clear_feature(f, &sb->feature_ro_compat, XW_RO_BIGALLOC,
 				     "bigalloc without extent");
 	return fix;
@@ -143,14 +144,14 @@ static bool check_features(struct fsck *f, struct xw_super *sb)
 static bool check_orphan_feature(struct fsck *f, struct xw_super *sb)
 {
 	const xw_ino ino = sb->orphan_file_inum;
-	auto_free uint8_t *buf = malloc(f->img->block_size);
+	auto_free uint8_t *buf = malloc(f->ses.img->block_size);
 	struct xw_inode in;
 	xw_blk blk;
 
 	if (sb->feature_compat & XW_COMPAT_ORPHAN_FILE || ino < sb->first_ino ||
 	    ino > sb->inodes_count || !buf || !read_first(f, ino, XW_S_IFREG, &in, &blk, buf) ||
-	    xw_orphan_verify(buf, f->img->block_size, xw_super_has_csum(sb),
-			     xw_inode_seed(f->img->csum_seed, ino, in.generation), blk) ||
+	    xw_orphan_verify(buf, f->ses.img->block_size, xw_super_has_csum(sb),
+			     xw_inode_seed(f->ses.img->csum_seed, ino, in.generation), blk) ||
 	    !FSCK_FOUND(f, ORPHAN_FEATURE, .ino = ino))
 		return false;
 	sb->feature_compat |= XW_COMPAT_ORPHAN_FILE;
@@ -209,10 +210,10 @@ static int check_times(struct fsck *f, struct xw_super *sb)
 {
 	const bool mount = is_future(f, &sb->mtime, "mount");
 	const bool write = is_future(f, &sb->wtime, "write");
-	const bool changed = f->changed;
+	const bool changed = f->round.changed;
 	int rc = mount || write ? fsck_super_write(f) : 0;
 
-	f->changed = changed;
+	f->round.changed = changed;
 	return rc;
 }
 
@@ -263,8 +264,8 @@ static bool check_mmp_block(struct fsck *f, struct xw_super *sb)
 
 	if (!(sb->feature_incompat & XW_INCOMPAT_MMP))
 		return false;
-	xw_image_group_head(f->img, 0, &h);
-	if ((xw_image_has_blocks(f->img, sb->mmp_block, 1) &&
+	xw_image_group_head(f->ses.img, 0, &h);
+	if ((xw_image_has_blocks(f->ses.img, sb->mmp_block, 1) &&
 	     sb->mmp_block >= h.super + h.has_super + h.desc_len + h.reserved_len) ||
 	    !FSCK_FOUND(f, MMP_BLOCK, .blk = sb->mmp_block))
 		return false;
@@ -276,24 +277,24 @@ static bool check_mmp_block(struct fsck *f, struct xw_super *sb)
 /* Report a filesystem that is longer than its device. It is not repaired. */
 static int check_size(struct fsck *f)
 {
-	const uint64_t have = f->dev->size / f->img->block_size;
+	const uint64_t have = f->ses.dev->size / f->ses.img->block_size;
 
-	if (f->img->sb.blocks_count <= have)
+	if (f->ses.img->sb.blocks_count <= have)
 		return 0;
-	(void)FSCK_FOUND(f, SUPER_SIZE, .num = f->img->sb.blocks_count, .num2 = have);
+	(void)FSCK_FOUND(f, SUPER_SIZE, .num = f->ses.img->sb.blocks_count, .num2 = have);
 	/* The size was not corrected: findings past the end of the device would be meaningless. */
-	f->again = f->leave;
-	if (f->stop || f->opts.mode == FSCK_NO)
+	f->round.again = f->ses.report_only;
+	if (f->ses.stop || f->opts.mode == FSCK_NO)
 		return 0;
-	return xw_fail(&f->diag, XW_ERR_TRUNCATED,
+	return xw_fail(&f->ses.diag, XW_ERR_TRUNCATED,
 		       "%s: the filesystem has %llu blocks, the device %llu; resize one of them",
-		       f->opts.image, (unsigned long long)f->img->sb.blocks_count,
+		       f->opts.image, (unsigned long long)f->ses.img->sb.blocks_count,
 		       (unsigned long long)have);
 }
 
 int fsck_check_fields(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	bool fix = check_numbers(f, sb);
 	int rc = check_size(f);
 
@@ -319,7 +320,7 @@ int fsck_check_super(struct fsck *f)
 {
 	int rc = fsck_check_fields(f);
 
-	if (rc || f->again)
+	if (rc || f->round.again)
 		return rc;
 	rc = fsck_check_groups(f);
 	if (!rc)

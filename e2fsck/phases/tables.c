@@ -68,17 +68,17 @@ static bool is_saved_journal(const struct xw_super *sb, xw_ino ino, const struct
 /* Does a good record prove that it is inode `ino`? */
 static bool is_proven(const struct fsck *f, xw_ino ino, const struct xw_inode *in)
 {
-	if (xw_super_has_csum(&f->img->sb))
+	if (xw_super_has_csum(&f->ses.img->sb))
 		return true;
-	return is_saved_journal(&f->img->sb, ino, in) ||
+	return is_saved_journal(&f->ses.img->sb, ino, in) ||
 	       ((in->mode & XW_S_IFMT) == XW_S_IFDIR &&
-		fsck_dir_names_itself(f->dev, f->img, ino, in, false));
+		fsck_dir_names_itself(f->ses.dev, f->ses.img, ino, in, false));
 }
 
 static void look_at_record(const struct fsck *f, xw_ino ino, const uint8_t *raw,
 			   struct fsck_evidence *e)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const uint64_t index = (ino - 1) % img->sb.inodes_per_group;
 	const bool bit = e->bits && e->bits[index / 8] >> index % 8 & 1;
 	struct xw_inode in = {0};
@@ -105,7 +105,7 @@ static void look_at_record(const struct fsck *f, xw_ino ino, const uint8_t *raw,
 void fsck_table_block(const struct fsck *f, uint64_t group, uint64_t index, const uint8_t *buf,
 		      struct fsck_evidence *e)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const uint32_t per_group = img->sb.inodes_per_group;
 	const uint32_t per_block = img->block_size / img->inode_size;
 
@@ -116,12 +116,12 @@ void fsck_table_block(const struct fsck *f, uint64_t group, uint64_t index, cons
 
 int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n, struct fsck_evidence *e)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const uint32_t per_block = img->block_size / img->inode_size;
 	auto_free uint8_t *buf = malloc(img->block_size);
 
 	if (!buf)
-		return xw_fail_nomem(&f->diag, "an inode table");
+		return xw_fail_nomem(&f->ses.diag, "an inode table");
 	for (uint64_t b = 0; b < XW_MIN(n, img->itable_blocks); b++) {
 		if (fsck_read(f, blk + b, 1, buf))
 			e->bad++;
@@ -133,7 +133,7 @@ int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n, stru
 
 bool fsck_table_index(const struct fsck *f, uint64_t group, const uint8_t *buf, uint64_t *k)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const uint32_t per_block = img->block_size / img->inode_size;
 	const uint8_t *raw = buf;
 	struct xw_inode in = {0};
@@ -193,7 +193,7 @@ static bool bits_agree(const struct xw_image *img, const uint8_t *bits, uint64_t
 bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
 				xw_blk blk)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	auto_free uint8_t *bits = malloc(img->block_size);
 	const uint64_t n = fsck_space_clusters(f, group);
 
@@ -209,7 +209,7 @@ bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_
 bool fsck_inode_bitmap_is_sound(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
 				uint8_t *bits)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const uint32_t n = img->sb.inodes_per_group;
 
 	if (gd->flags & XW_BG_INODE_UNINIT || !xw_image_has_blocks(img, blk, 1) ||

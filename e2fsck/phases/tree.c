@@ -17,7 +17,7 @@
 
 static uint32_t index_of(const struct fsck *f, const struct fsck_dir *d)
 {
-	return (uint32_t)(d - f->dirs.v);
+	return (uint32_t)(d - f->facts.dirs.v);
 }
 
 /* Delete the directory entry that closes the loop. */
@@ -41,7 +41,7 @@ static int cut(struct fsck *f, struct fsck_dir *d)
  */
 static int attach(struct fsck *f, uint32_t i, uint32_t *marks, struct fsck_lost *lost)
 {
-	struct fsck_dir *top = &f->dirs.v[i], *up;
+	struct fsck_dir *top = &f->facts.dirs.v[i], *up;
 
 	while (!top->attached && top->parent && marks[index_of(f, top)] != i + 1) {
 		marks[index_of(f, top)] = i + 1;
@@ -51,9 +51,10 @@ static int attach(struct fsck *f, uint32_t i, uint32_t *marks, struct fsck_lost 
 		top = up;
 	}
 	if (!top->attached && xw_vec_push(&lost->inos, top->ino))
-		return xw_fail_nomem(&f->diag, "unconnected directories");
+		return xw_fail_nomem(&f->ses.diag, "unconnected directories");
 	top->attached = true; /* it will be connected to lost+found */
-	for (struct fsck_dir *d = &f->dirs.v[i]; d && !d->attached; d = fsck_dir(f, d->parent))
+	for (struct fsck_dir *d = &f->facts.dirs.v[i]; d && !d->attached;
+	     d = fsck_dir(f, d->parent))
 		d->attached = true;
 	return 0;
 }
@@ -68,7 +69,7 @@ static int choose(struct fsck *f, struct fsck_lost *lost)
 		struct fsck_dir *d = fsck_dir(f, lost->inos.v[i]);
 
 		if (!FSCK_FOUND(f, DIR_UNCONNECTED, .ino = d->ino, .dir = d->dotdot) ||
-		    !f->lost_found)
+		    !f->facts.lost_found)
 			continue;
 		if (d->parent)
 			rc = cut(f, d);
@@ -95,7 +96,7 @@ static int reconnect(struct fsck *f, struct fsck_lost *lost)
 		rc = choose(f, lost);
 	/* Change blocks in place before an update is opened. */
 	for (size_t i = 0; i < lost->inos.n && !rc; i++)
-		rc = fsck_dir_set_parent(f, fsck_dir(f, lost->inos.v[i]), f->lost_found);
+		rc = fsck_dir_set_parent(f, fsck_dir(f, lost->inos.v[i]), f->facts.lost_found);
 	return rc ? rc : fsck_reconnect(f, lost);
 }
 
@@ -105,15 +106,16 @@ static int reconnect(struct fsck *f, struct fsck_lost *lost)
  */
 static bool may_create_lost_found(const struct fsck *f)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 
-	return !f->lost_found && f->opts.mode != FSCK_NO && !f->stop && sb->free_blocks_count &&
-	       sb->free_inodes_count && !(sb->feature_ro_compat & FSCK_RO_SHARED_BLOCKS);
+	return !f->facts.lost_found && f->opts.mode != FSCK_NO && !f->ses.stop &&
+	       sb->free_blocks_count && sb->free_inodes_count &&
+	       !(sb->feature_ro_compat & FSCK_RO_SHARED_BLOCKS);
 }
 
 int fsck_check_tree(struct fsck *f)
 {
-	struct fsck_dir *root = f->names_known ? fsck_dir(f, XW_INO_ROOT) : NULL;
+	struct fsck_dir *root = f->facts.names_known ? fsck_dir(f, XW_INO_ROOT) : NULL;
 	auto_free uint32_t *marks = NULL;
 	struct fsck_lost lost = {0};
 	int rc;
@@ -125,18 +127,18 @@ int fsck_check_tree(struct fsck *f)
 		rc = fsck_lost_found(f);
 	if (rc)
 		return rc;
-	marks = calloc(f->dirs.n + 1, sizeof(*marks));
+	marks = calloc(f->facts.dirs.n + 1, sizeof(*marks));
 	if (!marks)
-		return xw_fail_nomem(&f->diag, "directories");
+		return xw_fail_nomem(&f->ses.diag, "directories");
 	root = fsck_dir(f, XW_INO_ROOT);
 	root->attached = true;
 	root->parent = XW_INO_ROOT;
-	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++)
+	for (uint32_t i = 0; i < f->facts.dirs.n && !rc && !f->ses.stop; i++)
 		rc = attach(f, i, marks, &lost);
-	if (!rc && lost.inos.n && !f->stop)
+	if (!rc && lost.inos.n && !f->ses.stop)
 		rc = reconnect(f, &lost);
-	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++)
-		rc = check_dotdot(f, &f->dirs.v[i]);
+	for (uint32_t i = 0; i < f->facts.dirs.n && !rc && !f->ses.stop; i++)
+		rc = check_dotdot(f, &f->facts.dirs.v[i]);
 	xw_vec_free(&lost.inos);
 	return rc;
 }

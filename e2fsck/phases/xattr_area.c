@@ -29,7 +29,7 @@ struct ea_ref {
 static int hash_value(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t size, bool *read,
 		      uint32_t *hash)
 {
-	struct xw_diag *const diag = f->img->diag;
+	struct xw_diag *const diag = f->ses.img->diag;
 	auto_free uint8_t *value = NULL;
 	size_t got = 0;
 	int rc;
@@ -39,16 +39,16 @@ static int hash_value(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t s
 		return 0;
 	value = malloc(size + 1);
 	if (!value)
-		return xw_fail_nomem(&f->diag, "extended attributes");
+		return xw_fail_nomem(&f->ses.diag, "extended attributes");
 	ea.size = size;
 	ea.mode = XW_S_IFREG;
-	f->img->diag = NULL;
-	rc = xw_file_pread(f->img, ino, &ea, NULL, 0, value, size, &got);
-	f->img->diag = diag;
+	f->ses.img->diag = NULL;
+	rc = xw_file_pread(f->ses.img, ino, &ea, NULL, 0, value, size, &got);
+	f->ses.img->diag = diag;
 	*read = !rc && got == size;
 	if (*read)
-		*hash = xw_xattr_value_hash(f->img->csum_seed, value, size);
-	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "extended attributes") : 0;
+		*hash = xw_xattr_value_hash(f->ses.img->csum_seed, value, size);
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->ses.diag, "extended attributes") : 0;
 }
 
 /* Does the stored hash match the first `size` bytes of the EA inode? */
@@ -64,20 +64,20 @@ static int has_hash(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t siz
 /* Does the map have all blocks of the value? */
 static bool is_whole(struct fsck *f, xw_ino ino, struct xw_inode ea)
 {
-	const uint64_t blocks = xw_div_up(ea.size, f->img->block_size);
-	struct xw_diag *const diag = f->img->diag;
+	const uint64_t blocks = xw_div_up(ea.size, f->ses.img->block_size);
+	struct xw_diag *const diag = f->ses.img->diag;
 	struct xw_map_iter it;
 	struct xw_map_run run;
 	uint64_t next = 0;
 
 	ea.mode = XW_S_IFREG;
-	f->img->diag = NULL;
-	if (!xw_map_begin(f->img, ino, &ea, 0, &it))
+	f->ses.img->diag = NULL;
+	if (!xw_map_begin(f->ses.img, ino, &ea, 0, &it))
 		while (next < blocks && xw_map_next(&it, &run) > 0 && run.lblk == next &&
 		       !run.unwritten)
 			next += run.len;
 	xw_map_end(&it);
-	f->img->diag = diag;
+	f->ses.img->diag = diag;
 	return next >= blocks;
 }
 
@@ -132,7 +132,7 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 {
 	struct xw_inode ea = {0};
 	const xw_ino ino = e->value_inum;
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	int rc;
 
 	*r = (struct ea_ref){.verdict = BAD_INODE, .size = e->value_size};
@@ -147,8 +147,8 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 	if (!r->old &&
 	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea))) {
 		/* The value of another attribute or no value, unless its hash was recomputed. */
-		for (size_t i = 0; i < f->rehashed.n; i++)
-			if (f->rehashed.v[i] == ino)
+		for (size_t i = 0; i < f->ses.rehashed.n; i++)
+			if (f->ses.rehashed.v[i] == ino)
 				r->verdict = OLD_HASH;
 		return 0;
 	}
@@ -163,7 +163,7 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 static int check_feature(struct fsck *f, const struct fsck_xattr_area *a, xw_ino ea,
 			 enum verdict *verdict)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	if (sb->feature_incompat & XW_INCOMPAT_EA_INODE)
 		return 0;
@@ -171,9 +171,9 @@ static int check_feature(struct fsck *f, const struct fsck_xattr_area *a, xw_ino
 		*verdict = BAD_INODE;
 		return 0;
 	}
-	if (f->xattrs->feature_told)
+	if (f->facts.xattrs->feature_told)
 		return 0;
-	f->xattrs->feature_told = true;
+	f->facts.xattrs->feature_told = true;
 	if (!FSCK_FOUND(f, EA_INODE_FEATURE, .ino = a->ino, .dir = ea))
 		return 0;
 	sb->feature_incompat |= XW_INCOMPAT_EA_INODE;
@@ -220,9 +220,9 @@ static int count_ea(struct fsck *f, const struct xw_xattr_entry *e, const struct
 /* Blocks that a value in an EA inode adds to i_blocks of its owner. */
 static uint64_t blocks_of(const struct fsck *f, const struct xw_xattr_entry *e)
 {
-	const uint32_t ratio = xw_image_cluster_bits(f->img);
+	const uint32_t ratio = xw_image_cluster_bits(f->ses.img);
 
-	return xw_div_up(e->value_size, (uint64_t)f->img->block_size << ratio) << ratio;
+	return xw_div_up(e->value_size, (uint64_t)f->ses.img->block_size << ratio) << ratio;
 }
 
 static uint64_t values_of(const struct fsck *f, struct xw_walk_xattr *it)
@@ -239,25 +239,26 @@ static uint64_t values_of(const struct fsck *f, struct xw_walk_xattr *it)
 
 uint64_t fsck_xattr_values(struct fsck *f, const struct xw_inode *in, const uint8_t *raw)
 {
-	const unsigned off = xw_inode_xattr_off(in, &f->img->sb);
-	const uint32_t bs = f->img->block_size;
+	const unsigned off = xw_inode_xattr_off(in, &f->ses.img->sb);
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *block = NULL;
 	struct xw_walk_xattr it;
 	struct xw_xattr_bhdr h;
 	uint64_t blocks = 0;
 
-	if (!(f->img->sb.feature_incompat & XW_INCOMPAT_EA_INODE))
+	if (!(f->ses.img->sb.feature_incompat & XW_INCOMPAT_EA_INODE))
 		return 0;
 	if (off && peek32(raw + off) == XW_XATTR_MAGIC) {
-		xw_walk_xattr_inode(&it, raw + off, f->img->inode_size - off);
+		xw_walk_xattr_inode(&it, raw + off, f->ses.img->inode_size - off);
 		blocks = values_of(f, &it);
 	}
-	block = in->file_acl && xw_image_has_blocks(f->img, in->file_acl, 1) ? malloc(bs) : NULL;
+	block = in->file_acl && xw_image_has_blocks(f->ses.img, in->file_acl, 1) ? malloc(bs)
+										 : NULL;
 	if (block && !fsck_read(f, in->file_acl, 1, block) && !xw_xattr_bhdr_decode(block, &h)) {
 		xw_walk_xattr_block(&it, block, bs);
 		blocks += values_of(f, &it);
 	}
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	return blocks;
 }
 
@@ -340,7 +341,7 @@ static int collect(struct fsck *f, const struct fsck_xattr_area *a, const size_t
 		if (!rc)
 			room -= need;
 	}
-	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "extended attributes") : 0;
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->ses.diag, "extended attributes") : 0;
 }
 
 static int rebuild(struct fsck *f, struct fsck_xattr_area *a, const size_t *drop, size_t n,
@@ -355,12 +356,12 @@ static int rebuild(struct fsck *f, struct fsck_xattr_area *a, const size_t *drop
 
 	if (!rc && add_data &&
 	    xw_xattr_set_put_raw(&set, XW_XI_SYSTEM, "data", 4, "", 0, NULL) == XW_ERR_NOMEM)
-		rc = xw_fail_nomem(&f->diag, "extended attributes");
+		rc = xw_fail_nomem(&f->ses.diag, "extended attributes");
 	if (rc)
 		return rc;
 	slots = calloc(set.a.n + 1, sizeof(*slots));
 	if (!slots)
-		return xw_fail_nomem(&f->diag, "extended attributes");
+		return xw_fail_nomem(&f->ses.diag, "extended attributes");
 	for (size_t i = 0; i < set.a.n; i++) {
 		struct xw_inode ea = {0};
 
@@ -460,7 +461,7 @@ int fsck_xattr_area(struct fsck *f, struct fsck_xattr_area *a)
 			rc = check_ea(f, a, &item, &gone, &rehash);
 		a->has_data |= data && !gone;
 		if (gone && xw_vec_push(&drop, item.off))
-			rc = xw_fail_nomem(&f->diag, "extended attributes");
+			rc = xw_fail_nomem(&f->ses.diag, "extended attributes");
 	}
 	if (!rc && (drop.n || rehash))
 		rc = rebuild(f, a, drop.v, drop.n, false);

@@ -37,11 +37,11 @@ static int by_hash(const void *a, const void *b)
 static int hash_all(struct fsck *f, struct fsck_xattr_block *blocks, size_t n, struct same *v,
 		    size_t *out)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	int rc = 0;
 
 	for (size_t i = 0; i < n && !rc; i++) {
-		uint8_t *p = f->xattrs->buf;
+		uint8_t *p = f->facts.xattrs->buf;
 
 		if (!blocks[i].refs || blocks[i].bad || blocks[i].n_ea)
 			continue;
@@ -56,8 +56,8 @@ static int hash_all(struct fsck *f, struct fsck_xattr_block *blocks, size_t n, s
 
 static int same_contents(struct fsck *f, xw_blk a, xw_blk b, bool *same)
 {
-	const uint32_t bs = f->img->block_size;
-	uint8_t *p = f->xattrs->buf;
+	const uint32_t bs = f->ses.img->block_size;
+	uint8_t *p = f->facts.xattrs->buf;
 	int rc = fsck_read(f, a, 1, p);
 
 	if (!rc)
@@ -108,7 +108,7 @@ static int move_user(struct fsck *f, const struct fsck_xattr_user *user, const s
 
 static int put_refcount(struct fsck *f, const struct fsck_xattr_block *b)
 {
-	uint8_t *p = f->xattrs->buf;
+	uint8_t *p = f->facts.xattrs->buf;
 	struct xw_xattr_bhdr h;
 	int rc = fsck_read(f, b->blk, 1, p);
 
@@ -116,19 +116,19 @@ static int put_refcount(struct fsck *f, const struct fsck_xattr_block *b)
 		return rc;
 	h.refcount = b->refs;
 	xw_xattr_bhdr_encode(p, &h);
-	if (xw_super_has_csum(&f->img->sb))
-		xw_xattr_block_set_csum(p, f->img->block_size, f->img->csum_seed, b->blk);
+	if (xw_super_has_csum(&f->ses.img->sb))
+		xw_xattr_block_set_csum(p, f->ses.img->block_size, f->ses.img->csum_seed, b->blk);
 	return fsck_try_write(f, FSCK_O_XATTR, b->blk, p);
 }
 
 static int apply(struct fsck *f, struct same *v, size_t n)
 {
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
-	int rc = raw ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
+	int rc = raw ? 0 : xw_fail_nomem(&f->ses.diag, "extended attributes");
 
 	qsort(v, n, sizeof(*v), by_block);
-	for (size_t i = 0; i < f->xattrs->users.n && !rc; i++)
-		rc = move_user(f, &f->xattrs->users.v[i], v, n, raw);
+	for (size_t i = 0; i < f->facts.xattrs->users.n && !rc; i++)
+		rc = move_user(f, &f->facts.xattrs->users.v[i], v, n, raw);
 	for (size_t i = 0; i < n && !rc; i++) {
 		if (v[i].to)
 			fsck_unclaim(f, FSCK_O_XATTR, v[i].b->blk, 1);
@@ -144,10 +144,10 @@ int fsck_xattr_share(struct fsck *f, struct fsck_xattr_block *blocks, size_t n)
 	uint64_t saved = 0;
 	size_t n_same = 0;
 	int rc = v ? hash_all(f, blocks, n, v, &n_same)
-		   : xw_fail_nomem(&f->diag, "extended attributes");
+		   : xw_fail_nomem(&f->ses.diag, "extended attributes");
 
 	/* The cluster of an xattr block may have another owner: do nothing. */
-	if (rc || f->owners.contested || n_same < 2)
+	if (rc || f->facts.owners.contested || n_same < 2)
 		return rc;
 	qsort(v, n_same, sizeof(*v), by_hash);
 	rc = join(f, v, n_same, &saved);

@@ -58,11 +58,11 @@ static void load_bitmap(struct value *v, uint64_t group)
 	if (group == v->group)
 		return;
 	v->group = group;
-	if (xw_image_group(f->img, group, &gd) || xw_image_block_uninit(f->img, &gd) ||
-	    !xw_image_has_blocks(f->img, gd.block_bitmap, 1) ||
+	if (xw_image_group(f->ses.img, group, &gd) || xw_image_block_uninit(f->ses.img, &gd) ||
+	    !xw_image_has_blocks(f->ses.img, gd.block_bitmap, 1) ||
 	    fsck_read(f, gd.block_bitmap, 1, v->bits)) {
-		xw_diag_clear(&f->diag);
-		memset(v->bits, 0, f->img->block_size);
+		xw_diag_clear(&f->ses.diag);
+		memset(v->bits, 0, f->ses.img->block_size);
 	}
 }
 
@@ -70,8 +70,8 @@ static void load_bitmap(struct value *v, uint64_t group)
 static bool is_marked(struct value *v, xw_blk blk)
 {
 	const uint64_t n =
-		(blk - v->f->img->sb.first_data_block) >> xw_image_cluster_bits(v->f->img);
-	const uint32_t per_group = xw_image_group_bits(v->f->img);
+		(blk - v->f->ses.img->sb.first_data_block) >> xw_image_cluster_bits(v->f->ses.img);
+	const uint32_t per_group = xw_image_group_bits(v->f->ses.img);
 
 	load_bitmap(v, n / per_group);
 	return v->bits[n % per_group / 8] >> n % 8 & 1;
@@ -80,7 +80,7 @@ static bool is_marked(struct value *v, xw_blk blk)
 /* May these blocks not belong to the EA inode: outside, free, or with another owner? */
 static bool is_doubtful(struct value *v, xw_blk blk, uint64_t len)
 {
-	if (!xw_image_has_blocks(v->f->img, blk, len))
+	if (!xw_image_has_blocks(v->f->ses.img, blk, len))
 		return true;
 	for (uint64_t i = 0; i < len; i++)
 		if (fsck_is_contested(v->f, blk + i) || !is_marked(v, blk + i))
@@ -103,7 +103,7 @@ static bool is_at(struct value *v, xw_blk blk)
 /* The first block of cluster n of the group. */
 static xw_blk block_of(const struct value *v, uint64_t group, uint32_t n)
 {
-	const struct xw_image *img = v->f->img;
+	const struct xw_image *img = v->f->ses.img;
 
 	return img->sb.first_data_block +
 	       ((group * xw_image_group_bits(img) + n) << xw_image_cluster_bits(img));
@@ -121,7 +121,7 @@ static bool is_unowned(const struct value *v, xw_blk blk)
 /* The unowned clusters in use of a group; claims do not change during a search. NULL: no memory. */
 static uint8_t *unowned_in(struct value *v, uint64_t group)
 {
-	const uint32_t bits = xw_image_group_bits(v->f->img);
+	const uint32_t bits = xw_image_group_bits(v->f->ses.img);
 	uint8_t *set = v->unowned[group];
 
 	if (set)
@@ -137,12 +137,12 @@ static uint8_t *unowned_in(struct value *v, uint64_t group)
 static uint32_t tail_of(struct value *v, xw_blk blk)
 {
 	struct tail *t = &v->tails[blk % TAILS];
-	uint32_t len = v->f->img->block_size;
+	uint32_t len = v->f->ses.img->block_size;
 
 	if (t->blk == blk)
 		return t->len;
 	if (fsck_read(v->f, blk, 1, v->block)) {
-		xw_diag_clear(&v->f->diag);
+		xw_diag_clear(&v->f->ses.diag);
 		return len;
 	}
 	while (len && !v->block[len - 1])
@@ -165,8 +165,8 @@ static enum fit fit_at(struct value *v, xw_blk blk)
 static bool find_in(struct value *v, uint64_t group, enum fit fit, xw_blk *blk)
 {
 	const struct fsck *f = v->f;
-	const unsigned bits = xw_image_cluster_bits(f->img);
-	const uint32_t per_group = xw_image_group_bits(f->img);
+	const unsigned bits = xw_image_cluster_bits(f->ses.img);
+	const uint32_t per_group = xw_image_group_bits(f->ses.img);
 	const uint64_t need = xw_div_up(v->len, UINT64_C(1) << bits);
 	const uint8_t *const set = unowned_in(v, group);
 	uint64_t have = 0;
@@ -181,7 +181,7 @@ static bool find_in(struct value *v, uint64_t group, enum fit fit, xw_blk *blk)
 		}
 		have = set[n / 8] >> n % 8 & 1 ? have + 1 : 0;
 		*blk = at - (xw_blk)((need - 1) << bits);
-		if (have >= need && xw_image_has_blocks(f->img, *blk, v->len) &&
+		if (have >= need && xw_image_has_blocks(f->ses.img, *blk, v->len) &&
 		    fit_at(v, *blk) == fit && is_at(v, *blk))
 			return true;
 	}
@@ -190,8 +190,8 @@ static bool find_in(struct value *v, uint64_t group, enum fit fit, xw_blk *blk)
 
 static bool find_extent(struct value *v, xw_blk *blk)
 {
-	const uint64_t groups = xw_image_groups_here(v->f->img);
-	const uint64_t first = (v->ino - 1) / v->f->img->sb.inodes_per_group;
+	const uint64_t groups = xw_image_groups_here(v->f->ses.img);
+	const uint64_t first = (v->ino - 1) / v->f->ses.img->sb.inodes_per_group;
 
 	v->tries = 0;
 	for (unsigned fit = EXACT; fit < (v->rest ? FITS : ZEROS_AT_END); fit++)
@@ -204,7 +204,7 @@ static bool find_extent(struct value *v, xw_blk *blk)
 /* Bytes of the value in its last block. */
 static uint32_t rest_of(const struct value *v)
 {
-	return (uint32_t)((v->in.size - 1) % v->f->img->block_size + 1);
+	return (uint32_t)((v->in.size - 1) % v->f->ses.img->block_size + 1);
 }
 
 /* Search for the whole value in one piece, with a map of one extent. */
@@ -212,7 +212,7 @@ static int try_whole(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
 {
 	const struct xw_extent_hdr h = {.entries = 1, .max = XW_EXT_INODE_ENTRIES};
 	const struct xw_extent e = {.len = (uint32_t)blocks};
-	const uint64_t cluster = UINT64_C(1) << xw_image_cluster_bits(v->f->img);
+	const uint64_t cluster = UINT64_C(1) << xw_image_cluster_bits(v->f->ses.img);
 
 	memset(v->in.block, 0, sizeof(v->in.block));
 	xw_extent_hdr_encode(v->in.block, &h);
@@ -221,7 +221,7 @@ static int try_whole(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
 	v->len = blocks;
 	v->rest = rest_of(v);
 	*found = find_extent(v, blk);
-	return xw_inode_set_blocks(&v->in, &v->f->img->sb, xw_round_up(blocks, cluster));
+	return xw_inode_set_blocks(&v->in, &v->f->ses.img->sb, xw_round_up(blocks, cluster));
 }
 
 /* Search for one of the doubtful extents, or for one of the others. */
@@ -273,7 +273,7 @@ static int find_value(struct value *v, uint64_t blocks, bool *found, xw_blk *blk
 /* Use each location for one value only. */
 static int claim_location(struct value *v, xw_blk blk)
 {
-	const uint32_t per_group = xw_image_group_bits(v->f->img);
+	const uint32_t per_group = xw_image_group_bits(v->f->ses.img);
 	const uint64_t first = fsck_cluster(v->f, blk), end = fsck_cluster(v->f, blk + v->len - 1);
 
 	for (uint64_t n = first; n <= end; n++) {
@@ -294,11 +294,11 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 
 	v->ino = ino;
 	if (!rc)
-		rc = find_value(v, xw_div_up(v->in.size, f->img->block_size), &found, &blk);
+		rc = find_value(v, xw_div_up(v->in.size, f->ses.img->block_size), &found, &blk);
 	if (rc || !found)
 		return rc;
 	if (claim_location(v, blk))
-		return xw_fail_nomem(&f->diag, "extended attributes");
+		return xw_fail_nomem(&f->ses.diag, "extended attributes");
 	if (!FSCK_FOUND(f, EA_INODE_PLACE, .ino = ino, .blk = blk)) {
 		struct fsck_ea *ea = fsck_ea_slot(f, ino);
 
@@ -307,7 +307,7 @@ static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
 		ea->lost = true;
 		return 0;
 	}
-	f->again = f->values_doubted = true; /* the claims have changed */
+	f->round.again = f->ses.values_doubted = true; /* the claims have changed */
 	return fsck_inode_write(f, ino, &v->in, raw);
 }
 
@@ -332,7 +332,7 @@ static int add_clusters(struct value *v, const struct xw_inode *in, struct xw_bl
 		uint64_t first;
 
 		xw_extent_leaf_decode(in->block, i, &e);
-		if (!e.len || !xw_image_has_blocks(v->f->img, e.pblk, e.len))
+		if (!e.len || !xw_image_has_blocks(v->f->ses.img, e.pblk, e.len))
 			continue;
 		first = fsck_cluster(v->f, e.pblk);
 		rc = xw_blockset_add(set, first, fsck_cluster(v->f, e.pblk + e.len - 1) - first + 1,
@@ -352,19 +352,19 @@ static bool is_lost(struct value *v, xw_ino ino, const struct xw_inode *in, bool
 		xw_extent_leaf_decode(in->block, i, &e);
 		doubted = is_doubtful(v, e.pblk, e.len);
 	}
-	return (doubted || mapped_blocks(in) < xw_div_up(in->size, v->f->img->block_size)) &&
+	return (doubted || mapped_blocks(in) < xw_div_up(in->size, v->f->ses.img->block_size)) &&
 	       !fsck_is_ea_inode(v->f, ino, in);
 }
 
 /* List the EA inodes with lost values. Until one is found, only doubtful values are read. */
 static int list_lost(struct value *v, bool doubted)
 {
-	const struct xw_table *t = &v->f->xattrs->eas;
+	const struct xw_table *t = &v->f->facts.xattrs->eas;
 	struct xw_inode in;
 	int rc = 0;
 
 	v->lost.n = 0;
-	for (size_t i = 0; !rc && i < t->size && !v->f->stop; i++) {
+	for (size_t i = 0; !rc && i < t->size && !v->f->ses.stop; i++) {
 		const struct fsck_ea *ea = fsck_ea_at(v->f, i);
 		bool lost;
 
@@ -381,16 +381,16 @@ static int list_lost(struct value *v, bool doubted)
 		if (!rc)
 			rc = add_clusters(v, &in, lost ? v->mapped : v->owned);
 		if (rc)
-			rc = xw_fail_nomem(&v->f->diag, "extended attributes");
+			rc = xw_fail_nomem(&v->f->ses.diag, "extended attributes");
 	}
 	return rc;
 }
 
 int fsck_find_values(struct fsck *f)
 {
-	const uint64_t groups = xw_image_groups_here(f->img);
-	const uint32_t bs = f->img->block_size;
-	auto_free uint8_t *raw = malloc(f->img->inode_size), *bits = malloc(bs);
+	const uint64_t groups = xw_image_groups_here(f->ses.img);
+	const uint32_t bs = f->ses.img->block_size;
+	auto_free uint8_t *raw = malloc(f->ses.img->inode_size), *bits = malloc(bs);
 	auto_free uint8_t *block = malloc(bs);
 	auto_free struct tail *tails = calloc(TAILS, sizeof(*tails));
 	auto_free uint8_t **unowned = calloc(groups + 1, sizeof(*unowned));
@@ -402,15 +402,15 @@ int fsck_find_values(struct fsck *f)
 			  .unowned = unowned};
 	int rc = 0;
 
-	if (!f->xattrs || !f->xattrs->eas.n)
+	if (!f->facts.xattrs || !f->facts.xattrs->eas.n)
 		return 0;
 	if (!raw || !bits || !block || !tails || !unowned ||
 	    xw_blockset_new(fsck_clusters(f), &v.mapped) ||
 	    xw_blockset_new(fsck_clusters(f), &v.owned))
-		rc = xw_fail_nomem(&f->diag, "extended attributes");
+		rc = xw_fail_nomem(&f->ses.diag, "extended attributes");
 	if (!rc)
-		rc = list_lost(&v, f->values_doubted);
-	for (size_t i = 0; i < v.lost.n && !rc && !f->stop; i++)
+		rc = list_lost(&v, f->ses.values_doubted);
+	for (size_t i = 0; i < v.lost.n && !rc && !f->ses.stop; i++)
 		rc = look_at(&v, v.lost.v[i], raw);
 	for (uint64_t g = 0; unowned && g < groups; g++)
 		free(unowned[g]);

@@ -14,20 +14,22 @@
 
 static int make_facts(struct fsck *f)
 {
-	if (f->xattrs)
+	if (f->facts.xattrs)
 		return 0;
-	f->xattrs = calloc(1, sizeof(*f->xattrs));
-	if (f->xattrs)
-		f->xattrs->buf = malloc(2 * (size_t)f->img->block_size);
-	return f->xattrs && f->xattrs->buf ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+	f->facts.xattrs = calloc(1, sizeof(*f->facts.xattrs));
+	if (f->facts.xattrs)
+		f->facts.xattrs->buf = malloc(2 * (size_t)f->ses.img->block_size);
+	return f->facts.xattrs && f->facts.xattrs->buf
+		       ? 0
+		       : xw_fail_nomem(&f->ses.diag, "extended attributes");
 }
 
 /* ---- an inode ---- */
 
 static int write_block(struct fsck *f, xw_blk blk, uint8_t *p)
 {
-	if (xw_super_has_csum(&f->img->sb))
-		xw_xattr_block_set_csum(p, f->img->block_size, f->img->csum_seed, blk);
+	if (xw_super_has_csum(&f->ses.img->sb))
+		xw_xattr_block_set_csum(p, f->ses.img->block_size, f->ses.img->csum_seed, blk);
 	return fsck_try_write(f, FSCK_O_XATTR, blk, p);
 }
 
@@ -37,7 +39,7 @@ static int write_block(struct fsck *f, xw_blk blk, uint8_t *p)
  */
 static int check_feature(struct fsck *f, xw_ino ino, xw_blk blk)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	if (sb->feature_compat & XW_COMPAT_EXT_ATTR ||
 	    !FSCK_FOUND(f, XATTR_NO_FEATURE, .ino = ino, .blk = blk))
@@ -50,12 +52,12 @@ static int check_feature(struct fsck *f, xw_ino ino, xw_blk blk)
 static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 			 struct fsck_xattr_block *slot)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	struct fsck_xattr_area a = {
 		.ino = ino,
 		.generation = in->generation,
 		.blk = slot->blk,
-		.p = f->xattrs->buf,
+		.p = f->facts.xattrs->buf,
 		.size = bs,
 	};
 	struct xw_xattr_bhdr h;
@@ -64,15 +66,15 @@ static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 
 	slot->bad = rc || xw_xattr_bhdr_decode(a.p, &h);
 	if (slot->bad) {
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 		return 0;
 	}
 	rc = check_feature(f, ino, slot->blk);
 	if (rc)
 		return rc;
 	slot->stored = h.refcount;
-	csum = xw_super_has_csum(&f->img->sb) &&
-	       xw_xattr_block_verify(a.p, bs, f->img->csum_seed, slot->blk);
+	csum = xw_super_has_csum(&f->ses.img->sb) &&
+	       xw_xattr_block_verify(a.p, bs, f->ses.img->csum_seed, slot->blk);
 	rc = fsck_xattr_area(f, &a);
 	if (rc)
 		return rc;
@@ -93,7 +95,7 @@ static int look_at_file_acl(struct fsck *f, xw_ino ino, struct xw_inode *in, boo
 	struct fsck_xattr_block *slot;
 	int rc = 0;
 
-	if (!xw_image_has_blocks(f->img, blk, 1) || fsck_is_metadata(f, blk, 1)) {
+	if (!xw_image_has_blocks(f->ses.img, blk, 1) || fsck_is_metadata(f, blk, 1)) {
 		if (FSCK_FOUND(f, XATTR_BLOCK_RANGE, .ino = ino, .blk = blk)) {
 			in->file_acl = 0;
 			*dirty = true;
@@ -115,23 +117,23 @@ static int look_at_file_acl(struct fsck *f, xw_ino ino, struct xw_inode *in, boo
 	if (!slot->refs++)
 		rc = fsck_claim(f, FSCK_O_XATTR, blk, 1, NULL);
 	if (!rc && f->opts.share_xattrs &&
-	    xw_vec_push(&f->xattrs->users, ((struct fsck_xattr_user){ino, blk})))
-		rc = xw_fail_nomem(&f->diag, "extended attributes");
-	*blocks += (UINT64_C(1) << xw_image_cluster_bits(f->img)) + slot->ea_blocks;
-	f->xattrs->last_ea += slot->n_ea;
+	    xw_vec_push(&f->facts.xattrs->users, ((struct fsck_xattr_user){ino, blk})))
+		rc = xw_fail_nomem(&f->ses.diag, "extended attributes");
+	*blocks += (UINT64_C(1) << xw_image_cluster_bits(f->ses.img)) + slot->ea_blocks;
+	f->facts.xattrs->last_ea += slot->n_ea;
 	return rc;
 }
 
 int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw, bool *dirty,
 		     uint64_t *blocks)
 {
-	const unsigned off = xw_inode_xattr_off(in, &f->img->sb);
+	const unsigned off = xw_inode_xattr_off(in, &f->ses.img->sb);
 	const uint32_t type = in->mode & XW_S_IFMT;
 	struct fsck_xattr_area a = {
 		.ino = ino,
 		.generation = in->generation,
 		.p = raw + off,
-		.size = f->img->inode_size - off,
+		.size = f->ses.img->inode_size - off,
 	};
 	int rc = make_facts(f);
 
@@ -139,13 +141,13 @@ int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *r
 	*blocks = 0;
 	if (rc)
 		return rc;
-	f->xattrs->last = ino;
-	f->xattrs->last_ea = 0;
-	if (off && off + 2 * XW_XATTR_IHDR <= f->img->inode_size &&
+	f->facts.xattrs->last = ino;
+	f->facts.xattrs->last_ea = 0;
+	if (off && off + 2 * XW_XATTR_IHDR <= f->ses.img->inode_size &&
 	    peek32(raw + off) == XW_XATTR_MAGIC) {
 		rc = fsck_xattr_area(f, &a);
 		*blocks = a.ea_blocks;
-		f->xattrs->last_ea = a.n_ea;
+		f->facts.xattrs->last_ea = a.n_ea;
 	}
 	if (!rc && off && in->flags & XW_FL_INLINE_DATA && !a.has_data &&
 	    (type == XW_S_IFREG || type == XW_S_IFDIR) && FSCK_FOUND(f, INLINE_NO_DATA, .ino = ino))
@@ -159,7 +161,7 @@ int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *r
 static int check_refcount(struct fsck *f, struct fsck_xattr_block *b)
 {
 	struct xw_xattr_bhdr h;
-	uint8_t *p = f->xattrs->buf;
+	uint8_t *p = f->facts.xattrs->buf;
 	int rc;
 
 	if (!b->refs || b->bad || b->refs == b->stored ||
@@ -176,10 +178,10 @@ static int check_refcount(struct fsck *f, struct fsck_xattr_block *b)
 /* Check the reference counts of all blocks, in disk order. */
 static int check_blocks(struct fsck *f)
 {
-	struct xw_table *t = &f->xattrs->blocks;
+	struct xw_table *t = &f->facts.xattrs->blocks;
 	auto_free struct fsck_xattr_block *v = malloc((t->n + 1) * sizeof(*v));
 	size_t n = 0;
-	int rc = v ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+	int rc = v ? 0 : xw_fail_nomem(&f->ses.diag, "extended attributes");
 
 	for (size_t i = 0; !rc && i < t->size; i++) {
 		const struct fsck_xattr_block *b = xw_table_at(t, &fsck_xattr_by_block, i);
@@ -189,9 +191,9 @@ static int check_blocks(struct fsck *f)
 	}
 	if (n)
 		qsort(v, n, sizeof(*v), xw_by_u64);
-	for (size_t i = 0; i < n && !rc && !f->stop; i++)
+	for (size_t i = 0; i < n && !rc && !f->ses.stop; i++)
 		rc = check_refcount(f, &v[i]);
-	if (!rc && f->opts.share_xattrs && !f->stop)
+	if (!rc && f->opts.share_xattrs && !f->ses.stop)
 		rc = fsck_xattr_share(f, v, n);
 	return rc;
 }
@@ -220,7 +222,7 @@ static int check_hash(struct fsck *f, xw_ino ino, struct xw_inode *in, bool *dir
 		return rc;
 	xw_inode_set_ea_hash(in, hash);
 	*dirty = true;
-	return xw_vec_push(&f->rehashed, ino) ? xw_fail_nomem(&f->diag, "EA inodes") : 0;
+	return xw_vec_push(&f->ses.rehashed, ino) ? xw_fail_nomem(&f->ses.diag, "EA inodes") : 0;
 }
 
 static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)
@@ -269,7 +271,7 @@ static int release_unreferenced(struct fsck *f, xw_ino ino, struct fsck_inode *k
 	struct xw_inode in;
 	int rc;
 
-	if (xw_table_get(&f->xattrs->eas, &fsck_ea_by_ino, NULL, xw_table_number(ino), &ino))
+	if (xw_table_get(&f->facts.xattrs->eas, &fsck_ea_by_ino, NULL, xw_table_number(ino), &ino))
 		return 0;
 	known->flags &= (uint8_t)~FSCK_I_EA;
 	if (!FSCK_FOUND(f, EA_INODE_STRAY, .ino = ino))
@@ -278,30 +280,31 @@ static int release_unreferenced(struct fsck *f, xw_ino ino, struct fsck_inode *k
 	if (rc)
 		return rc;
 	in.flags &= ~XW_FL_EA_INODE;
-	f->again = true; /* quota counts the inode from now on */
+	f->round.again = true; /* quota counts the inode from now on */
 	return fsck_inode_write(f, ino, &in, raw);
 }
 
 static int check_unreferenced(struct fsck *f)
 {
-	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint32_t per_group = f->ses.img->sb.inodes_per_group;
 	int rc = 0;
 
-	for (uint64_t g = 0; f->groups && g < f->img->groups; g++)
-		for (uint32_t i = 0; f->groups[g] && i < per_group && !rc && !f->stop; i++)
-			if (f->groups[g][i].flags & FSCK_I_EA)
+	for (uint64_t g = 0; f->facts.groups && g < f->ses.img->groups; g++)
+		for (uint32_t i = 0; f->facts.groups[g] && i < per_group && !rc && !f->ses.stop;
+		     i++)
+			if (f->facts.groups[g][i].flags & FSCK_I_EA)
 				rc = release_unreferenced(f, (xw_ino)(g * per_group + i + 1),
-							  &f->groups[g][i]);
+							  &f->facts.groups[g][i]);
 	return rc;
 }
 
 static int check_eas(struct fsck *f)
 {
-	const struct xw_table *t = &f->xattrs->eas;
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
-	int rc = raw ? 0 : xw_fail_nomem(&f->diag, "extended attributes");
+	const struct xw_table *t = &f->facts.xattrs->eas;
+	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
+	int rc = raw ? 0 : xw_fail_nomem(&f->ses.diag, "extended attributes");
 
-	for (size_t i = 0; !rc && i < t->size && !f->stop; i++) {
+	for (size_t i = 0; !rc && i < t->size && !f->ses.stop; i++) {
 		const struct fsck_ea *ea = xw_table_at(t, &fsck_ea_by_ino, i);
 
 		if (ea->ino)
@@ -314,13 +317,13 @@ int fsck_check_xattrs(struct fsck *f)
 {
 	int rc = make_facts(f);
 
-	if (!rc && f->counts.ea_inodes)
+	if (!rc && f->facts.counts.ea_inodes)
 		rc = check_unreferenced(f);
-	if (rc || f->stop)
+	if (rc || f->ses.stop)
 		return rc;
 	/* After an update, which contested.c makes, the counts of this round are stale. */
-	if (f->allocated)
+	if (f->round.allocated)
 		return 0;
 	rc = check_blocks(f);
-	return rc || f->stop ? rc : check_eas(f);
+	return rc || f->ses.stop ? rc : check_eas(f);
 }

@@ -14,14 +14,14 @@
 
 static int copy_super(struct fsck *f, uint64_t group, xw_blk blk)
 {
-	struct xw_super sb = f->img->sb;
-	auto_free uint8_t *block = calloc(1, f->img->block_size);
+	struct xw_super sb = f->ses.img->sb;
+	auto_free uint8_t *block = calloc(1, f->ses.img->block_size);
 
 	if (!block)
-		return xw_fail_nomem(&f->diag, "superblock");
+		return xw_fail_nomem(&f->ses.diag, "superblock");
 	if (fsck_read(f, blk, 1, block)) /* the rest of the block is kept */
-		memset(block, 0, f->img->block_size);
-	if (xw_dev_pread(f->dev, block, XW_SUPER_SIZE, XW_SUPER_OFFSET))
+		memset(block, 0, f->ses.img->block_size);
+	if (xw_dev_pread(f->ses.dev, block, XW_SUPER_SIZE, XW_SUPER_OFFSET))
 		memset(block, 0, XW_SUPER_SIZE);
 	sb.block_group_nr = sb.rev_level ? (uint16_t)group : 0;
 	xw_super_encode(&sb, block);
@@ -45,13 +45,13 @@ static bool same_places(const struct xw_image *img, const uint8_t *a, const uint
 /* Copy n descriptor blocks, from block `from` of the primary on, to `to`. */
 static int copy_descs(struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *a = malloc(bs), *b = malloc(bs);
-	int rc = a && b ? 0 : xw_fail_nomem(&f->diag, "descriptors");
+	int rc = a && b ? 0 : xw_fail_nomem(&f->ses.diag, "descriptors");
 
 	for (uint64_t i = 0; i < n && !rc; i++) {
 		rc = fsck_read(f, from + i, 1, a);
-		if (!rc && (fsck_read(f, to + i, 1, b) || !same_places(f->img, a, b)))
+		if (!rc && (fsck_read(f, to + i, 1, b) || !same_places(f->ses.img, a, b)))
 			rc = fsck_try_write(f, FSCK_O_GROUP, to + i, a);
 	}
 	return rc;
@@ -59,11 +59,11 @@ static int copy_descs(struct fsck *f, xw_blk from, xw_blk to, uint64_t n)
 
 int fsck_renew_backups(struct fsck *f)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const uint64_t per_block = img->block_size / img->desc_size;
 	int rc = 0;
 
-	if (!f->owners.settled) /* without a check the owners of their blocks are unknown */
+	if (!f->facts.owners.settled) /* without a check the owners of their blocks are unknown */
 		return 0;
 	for (uint64_t g = 1; g < img->groups && !rc; g++) {
 		struct xw_group_head h;

@@ -77,7 +77,7 @@ static void add_diffs(struct diff *d, const uint8_t *want, const uint8_t *have, 
 
 static int get_group(struct fsck *f, uint32_t group, struct xw_group_desc *gd)
 {
-	const int rc = xw_image_group(f->img, group, gd);
+	const int rc = xw_image_group(f->ses.img, group, gd);
 
 	return rc == XW_ERR_CHECKSUM ? 0 : rc;
 }
@@ -85,10 +85,10 @@ static int get_group(struct fsck *f, uint32_t group, struct xw_group_desc *gd)
 static int collect_diffs(struct fsck *f, const struct fsck_space_scan *s, bool inodes,
 			 struct diff *d)
 {
-	const struct xw_super *sb = &f->img->sb;
-	const uint32_t bs = f->img->block_size;
+	const struct xw_super *sb = &f->ses.img->sb;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *want = malloc(2 * (size_t)bs);
-	int rc = want ? 0 : xw_fail_nomem(&f->diag, "bitmaps");
+	int rc = want ? 0 : xw_fail_nomem(&f->ses.diag, "bitmaps");
 
 	for (size_t i = 0; i < s->odd.n && !rc && d->len < TEXT_MAX; i++) {
 		const uint32_t g = s->odd.v[i].group;
@@ -107,7 +107,7 @@ static int collect_diffs(struct fsck *f, const struct fsck_space_scan *s, bool i
 			rc = fsck_space_block_bits_read(f, g, &gd, want + bs);
 			add_diffs(d, want, want + bs, fsck_space_clusters(f, g),
 				  sb->first_data_block + (uint64_t)g * sb->blocks_per_group,
-				  UINT64_C(1) << xw_image_cluster_bits(f->img));
+				  UINT64_C(1) << xw_image_cluster_bits(f->ses.img));
 		}
 	}
 	end_run(d);
@@ -151,10 +151,10 @@ static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
 	a.group = first;
 	if (a.num && !fsck_found(f, &a))
 		forget_odd(s, padding);
-	if (f->stop || !count_odd(s, bits, &first))
+	if (f->ses.stop || !count_odd(s, bits, &first))
 		return 0;
 	d = calloc(1, sizeof(*d));
-	rc = d ? collect_diffs(f, s, inodes, d) : xw_fail_nomem(&f->diag, "bitmaps");
+	rc = d ? collect_diffs(f, s, inodes, d) : xw_fail_nomem(&f->ses.diag, "bitmaps");
 	if (rc)
 		return rc;
 	a = (struct fsck_about){.id = inodes ? FSCK_INODE_BITMAP : FSCK_BLOCK_BITMAP};
@@ -190,7 +190,7 @@ static bool ask_count(struct fsck *f, enum fsck_id id, uint32_t group, uint64_t 
 {
 	const struct fsck_about a = {.id = id, .group = group, .num = have, .num2 = want};
 
-	return have != want && !f->stop && fsck_found(f, &a);
+	return have != want && !f->ses.stop && fsck_found(f, &a);
 }
 
 /* Set a count of a descriptor if that is to be repaired. */
@@ -224,7 +224,7 @@ static bool mend_counts(struct fsck *f, const struct fsck_space_group *g, struct
 static int put_bitmaps(struct fsck *f, const struct fsck_space_group *g, struct xw_group_desc *gd,
 		       uint8_t *bits)
 {
-	const struct xw_image *img = f->img;
+	const struct xw_image *img = f->ses.img;
 	const struct xw_super *sb = &img->sb;
 	int rc = 0;
 
@@ -267,7 +267,7 @@ static int mend_group(struct fsck *f, struct fsck_space_group *g, uint8_t *bits)
 	ask_bitmap(f, g, false, gd.block_bitmap);
 	ask_bitmap(f, g, true, gd.inode_bitmap);
 	any = mend_counts(f, g, &gd);
-	if (f->stop || !(any || g->odd & MENDED))
+	if (f->ses.stop || !(any || g->odd & MENDED))
 		return 0;
 	if (g->odd & FSCK_SP_STRAY_UNINIT) {
 		gd.flags &= (uint16_t) ~(XW_BG_BLOCK_UNINIT | XW_BG_INODE_UNINIT);
@@ -279,27 +279,27 @@ static int mend_group(struct fsck *f, struct fsck_space_group *g, uint8_t *bits)
 
 static int mend_groups(struct fsck *f, struct fsck_space_scan *s)
 {
-	auto_free uint8_t *bits = malloc(f->img->block_size);
-	int rc = bits ? 0 : xw_fail_nomem(&f->diag, "bitmaps");
+	auto_free uint8_t *bits = malloc(f->ses.img->block_size);
+	int rc = bits ? 0 : xw_fail_nomem(&f->ses.diag, "bitmaps");
 
-	for (size_t i = 0; i < s->odd.n && !rc && !f->stop; i++)
+	for (size_t i = 0; i < s->odd.n && !rc && !f->ses.stop; i++)
 		rc = mend_group(f, &s->odd.v[i], bits);
 	return rc;
 }
 
 static int mend_super(struct fsck *f, const struct fsck_space_scan *s)
 {
-	struct xw_super *sb = &f->img->sb;
-	const uint64_t blocks = s->free_clusters << xw_image_cluster_bits(f->img);
+	struct xw_super *sb = &f->ses.img->sb;
+	const uint64_t blocks = s->free_clusters << xw_image_cluster_bits(f->ses.img);
 	const struct xw_super old = *sb;
 
 	if (ask_count(f, FSCK_FREE_BLOCKS, 0, sb->free_blocks_count, blocks))
 		sb->free_blocks_count = blocks;
 	if (ask_count(f, FSCK_FREE_INODES, 0, sb->free_inodes_count, s->free_inodes))
 		sb->free_inodes_count = (uint32_t)s->free_inodes;
-	f->counts.free_known = true; /* the summary is about the state that was checked */
-	f->counts.free_blocks = blocks;
-	f->counts.free_inodes = s->free_inodes;
+	f->facts.counts.free_known = true; /* the summary is about the state that was checked */
+	f->facts.counts.free_blocks = blocks;
+	f->facts.counts.free_inodes = s->free_inodes;
 	if (sb->free_blocks_count == old.free_blocks_count &&
 	    sb->free_inodes_count == old.free_inodes_count)
 		return 0;
@@ -311,7 +311,7 @@ static int pass_over(struct fsck *f, struct fsck_space_scan *s)
 {
 	int rc = 0;
 
-	for (size_t i = 0; f->owners.contested && i < s->odd.n && !rc; i++) {
+	for (size_t i = 0; f->facts.owners.contested && i < s->odd.n && !rc; i++) {
 		struct fsck_space_group *g = &s->odd.v[i];
 		struct xw_group_desc gd;
 
@@ -332,13 +332,13 @@ static int mend(struct fsck *f, struct fsck_space_scan *s)
 		rc = pass_over(f, s);
 	if (!rc)
 		rc = ask_bitmaps(f, s, false);
-	if (rc || f->stop)
+	if (rc || f->ses.stop)
 		return rc;
 	rc = ask_bitmaps(f, s, true);
-	if (rc || f->stop)
+	if (rc || f->ses.stop)
 		return rc;
 	rc = mend_groups(f, s);
-	return rc || f->stop ? rc : mend_super(f, s);
+	return rc || f->ses.stop ? rc : mend_super(f, s);
 }
 
 int fsck_bitmaps_mend(struct fsck *f)
@@ -355,8 +355,8 @@ int fsck_bitmaps_settle(struct fsck *f)
 {
 	int rc;
 
-	f->must = true;
+	f->round.must = true;
 	rc = fsck_bitmaps_mend(f);
-	f->must = false;
+	f->round.must = false;
 	return rc;
 }

@@ -29,7 +29,7 @@ static int edit_area(struct edit *x, uint8_t *data, uint32_t size)
 {
 	const struct xw_dirblock_area area = {.data = data,
 					      .size = size,
-					      .inodes_count = x->f->img->sb.inodes_count,
+					      .inodes_count = x->f->ses.img->sb.inodes_count,
 					      .filetype = true,
 					      .any_names = true};
 	auto_free struct xw_dirblock *it = malloc(sizeof(*it));
@@ -37,7 +37,7 @@ static int edit_area(struct edit *x, uint8_t *data, uint32_t size)
 	int changed = 0;
 
 	if (!it)
-		return xw_fail_nomem(&x->f->diag, "directory");
+		return xw_fail_nomem(&x->f->ses.diag, "directory");
 	xw_dirblock_begin(it, &area);
 	while (xw_dirblock_next(it, &item)) {
 		if (!item.e.name_len || !x->fn(x->arg, &item.e))
@@ -51,9 +51,9 @@ static int edit_area(struct edit *x, uint8_t *data, uint32_t size)
 static int edit_block(struct edit *x, xw_lblk lblk, xw_blk pblk, uint8_t *buf)
 {
 	struct fsck *f = x->f;
-	const uint32_t bs = f->img->block_size;
-	const uint32_t seed = xw_inode_seed(f->img->csum_seed, x->d->ino, x->in.generation);
-	const bool indexed = x->in.flags & XW_FL_INDEX, csum = xw_super_has_csum(&f->img->sb);
+	const uint32_t bs = f->ses.img->block_size;
+	const uint32_t seed = xw_inode_seed(f->ses.img->csum_seed, x->d->ino, x->in.generation);
+	const bool indexed = x->in.flags & XW_FL_INDEX, csum = xw_super_has_csum(&f->ses.img->sb);
 	bool root;
 	int rc = fsck_read(f, pblk, 1, buf);
 
@@ -75,14 +75,14 @@ static int edit_block(struct edit *x, xw_lblk lblk, xw_blk pblk, uint8_t *buf)
 static int edit_blocks(struct edit *x)
 {
 	struct fsck *f = x->f;
-	auto_free uint8_t *buf = malloc(f->img->block_size);
-	const uint64_t end = xw_div_up(x->in.size, f->img->block_size);
+	auto_free uint8_t *buf = malloc(f->ses.img->block_size);
+	const uint64_t end = xw_div_up(x->in.size, f->ses.img->block_size);
 	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
-	int rc = xw_map_begin(f->img, x->d->ino, &x->in, 0, &it);
+	int rc = xw_map_begin(f->ses.img, x->d->ino, &x->in, 0, &it);
 
 	if (!buf)
-		return xw_fail_nomem(&f->diag, "directory");
+		return xw_fail_nomem(&f->ses.diag, "directory");
 	while (!rc && (rc = xw_map_next(&it, &run)) == 1) {
 		rc = 0;
 		for (uint64_t i = 0; i < run.len && run.lblk + i < end && !run.unwritten; i++) {
@@ -95,7 +95,7 @@ static int edit_blocks(struct edit *x)
 	}
 	if (rc != XW_ERR_CORRUPT)
 		return rc;
-	xw_diag_clear(&f->diag); /* the rest of the map is damaged */
+	xw_diag_clear(&f->ses.diag); /* the rest of the map is damaged */
 	return 0;
 }
 
@@ -116,13 +116,13 @@ static int edit_inline(struct edit *x)
 
 static int edit(struct edit *x)
 {
-	auto_free uint8_t *raw = malloc(x->f->img->inode_size);
+	auto_free uint8_t *raw = malloc(x->f->ses.img->inode_size);
 	int rc;
 
 	if (!raw)
-		return xw_fail_nomem(&x->f->diag, "directory");
+		return xw_fail_nomem(&x->f->ses.diag, "directory");
 	x->raw = raw;
-	xw_image_forget(x->f->img);
+	xw_image_forget(x->f->ses.img);
 	rc = fsck_inode_read(x->f, x->d->ino, &x->in, x->raw);
 	if (rc)
 		return rc;
@@ -145,9 +145,10 @@ static bool set_dotdot(void *arg, struct xw_dirent *e)
 /* An inline directory begins with the inode number of its parent. */
 static int set_inline_parent(struct fsck *f, const struct fsck_dir *d, xw_ino parent)
 {
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
 	struct xw_inode in;
-	int rc = raw ? fsck_inode_read(f, d->ino, &in, raw) : xw_fail_nomem(&f->diag, "directory");
+	int rc = raw ? fsck_inode_read(f, d->ino, &in, raw)
+		     : xw_fail_nomem(&f->ses.diag, "directory");
 
 	if (rc)
 		return rc;

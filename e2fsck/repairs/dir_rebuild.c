@@ -80,18 +80,18 @@ static int add_blocks(struct salvage *v, uint32_t i)
 {
 	struct fsck_dirscan *s = v->s;
 	struct fsck *f = s->f;
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
 	int rc = buf ? 0 : XW_ERR_NOMEM;
 
 	for (uint32_t at = s->first[i]; at < s->first[i + 1] && !rc; at++) {
-		const struct fsck_dirblock *b = &f->dirblocks.v[at];
+		const struct fsck_dirblock *b = &f->facts.dirblocks.v[at];
 		struct fsck_area a = {.data = buf, .size = bs, .lblk = b->lblk};
 
 		if (!b->pblk)
 			continue;
 		if (fsck_read(f, b->pblk, 1, buf)) {
-			xw_diag_clear(&f->diag);
+			xw_diag_clear(&f->ses.diag);
 			continue;
 		}
 		if (s->d->indexed && b->lblk && xw_dirblock_is_node(buf, bs))
@@ -105,14 +105,14 @@ static int add_blocks(struct salvage *v, uint32_t i)
 static int add_inline(struct salvage *v)
 {
 	struct fsck *f = v->s->f;
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
 	struct xw_inode in;
 	uint32_t len;
 	size_t off;
 	int rc;
 
 	if (!raw)
-		return xw_fail_nomem(&f->diag, "directory");
+		return xw_fail_nomem(&f->ses.diag, "directory");
 	rc = fsck_inode_read(f, v->s->d->ino, &in, raw);
 	if (rc)
 		return rc;
@@ -298,7 +298,7 @@ static int make_unique(struct salvage *v)
 static int rebuild(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
-	struct fsck_dir *d = &f->dirs.v[i];
+	struct fsck_dir *d = &f->facts.dirs.v[i];
 	auto_end(salvage_free) struct salvage v = {.s = s};
 	struct xw_update_rebuild o = {.ino = d->ino};
 	struct xw_update *u;
@@ -310,7 +310,7 @@ static int rebuild(struct fsck_dirscan *s, uint32_t i)
 	if (!rc)
 		rc = make_unique(&v);
 	if (rc == XW_ERR_NOMEM)
-		return xw_fail_nomem(&f->diag, "directory");
+		return xw_fail_nomem(&f->ses.diag, "directory");
 	if (!rc)
 		rc = fsck_update(f, &u);
 	if (rc)
@@ -329,8 +329,8 @@ int fsck_dir_rebuild_all(struct fsck_dirscan *s)
 	struct fsck *f = s->f;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < f->dirs.n && !rc && !f->stop; i++) {
-		struct fsck_dir *d = &f->dirs.v[i];
+	for (uint32_t i = 0; i < f->facts.dirs.n && !rc && !f->ses.stop; i++) {
+		struct fsck_dir *d = &f->facts.dirs.v[i];
 		bool no_space;
 
 		if (!d->rebuild)
@@ -345,7 +345,7 @@ int fsck_dir_rebuild_all(struct fsck_dirscan *s)
 		fsck_update_drop(f);
 		if (!no_space)
 			return rc;
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 		FSCK_FOUND(f, DIR_NO_SPACE, .dir = d->ino);
 		rc = 0;
 	}

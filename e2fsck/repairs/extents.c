@@ -57,7 +57,7 @@ static bool is_wanted(struct fsck *f, struct xw_walk_map *w, xw_ino ino)
 {
 	struct xw_inode in;
 
-	if (xw_image_inode(f->img, ino, &in, NULL) || !xw_inode_has_map(&in) ||
+	if (xw_image_inode(f->ses.img, ino, &in, NULL) || !xw_inode_has_map(&in) ||
 	    in.flags & XW_FL_ITREE)
 		return false;
 	if (!(in.flags & XW_FL_EXTENTS))
@@ -87,7 +87,7 @@ static int rewrite_step(struct fsck *f, const xw_ino *inos, size_t n)
 
 	if (rc)
 		return rc;
-	f->allocated = true; /* free space is settled: openings after a failure use it */
+	f->round.allocated = true; /* free space is settled: openings after a failure use it */
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = rewrite(u, inos[i]);
 	return rc ? rc : fsck_update_step(f);
@@ -104,9 +104,9 @@ static int rewrite_all(struct fsck *f, struct rewrite *r, const xw_ino *inos, si
 	if (!rc)
 		return 0;
 	fsck_update_drop(f);
-	if ((rc != XW_ERR_NOSPC && rc != XW_ERR_CORRUPT) || f->steps.torn)
+	if ((rc != XW_ERR_NOSPC && rc != XW_ERR_CORRUPT) || f->ses.steps.torn)
 		return rc;
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	if (n > 1) {
 		rc = rewrite_all(f, r, inos, n / 2);
 		return rc ? rc : rewrite_all(f, r, inos + n / 2, n - n / 2);
@@ -127,7 +127,7 @@ static void say_kept(struct fsck *f, const struct rewrite *r)
 	if (r->kept > 1)
 		snprintf(more, sizeof(more), " and %zu more", r->kept - 1);
 	if (r->kept)
-		xw_log(&f->diag, XW_LOG_WARN, "inode %u%s keep%s: %s", r->first, more,
+		xw_log(&f->ses.diag, XW_LOG_WARN, "inode %u%s keep%s: %s", r->first, more,
 		       r->kept > 1 ? " their maps" : "s its map", why);
 }
 
@@ -137,7 +137,7 @@ static void say_kept(struct fsck *f, const struct rewrite *r)
 static bool may_change(const struct fsck *f, xw_ino ino)
 {
 	const struct fsck_inode *i = fsck_inode(f, ino);
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 
 	return i && i->flags & FSCK_I_USED && !(i->flags & (FSCK_I_SYSTEM | FSCK_I_EA)) &&
 	       (ino == XW_INO_ROOT || ino >= sb->first_ino) && !fsck_is_hidden(sb, ino);
@@ -145,19 +145,19 @@ static bool may_change(const struct fsck *f, xw_ino ino)
 
 static int set_feature(struct fsck *f)
 {
-	if (!f->opts.bmap2extent || f->img->sb.feature_incompat & XW_INCOMPAT_EXTENTS)
+	if (!f->opts.bmap2extent || f->ses.img->sb.feature_incompat & XW_INCOMPAT_EXTENTS)
 		return 0;
-	f->img->sb.feature_incompat |= XW_INCOMPAT_EXTENTS;
+	f->ses.img->sb.feature_incompat |= XW_INCOMPAT_EXTENTS;
 	return fsck_super_write(f);
 }
 
 /* Clear RO_SHARED_BLOCKS after a round without contested blocks. */
 static int end_sharing(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 
 	if (!f->opts.unshare_blocks || !(sb->feature_ro_compat & FSCK_RO_SHARED_BLOCKS) ||
-	    f->owners.contested)
+	    f->facts.owners.contested)
 		return 0;
 	sb->feature_ro_compat &= ~FSCK_RO_SHARED_BLOCKS;
 	return fsck_super_write(f);
@@ -165,21 +165,21 @@ static int end_sharing(struct fsck *f)
 
 static int find_wanted(struct fsck *f, struct rewrite *r)
 {
-	const uint32_t per_group = f->img->sb.inodes_per_group;
+	const uint32_t per_group = f->ses.img->sb.inodes_per_group;
 	struct xw_walk_map w;
 	int rc = 0;
 
-	xw_walk_map_init(&w, f->img->dev, &f->img->sb);
-	for (uint64_t g = 0; f->groups && g < f->img->groups && !rc; g++)
-		for (uint32_t i = 0; f->groups[g] && i < per_group && !rc; i++) {
+	xw_walk_map_init(&w, f->ses.img->dev, &f->ses.img->sb);
+	for (uint64_t g = 0; f->facts.groups && g < f->ses.img->groups && !rc; g++)
+		for (uint32_t i = 0; f->facts.groups[g] && i < per_group && !rc; i++) {
 			const xw_ino ino = (xw_ino)(g * per_group + i + 1);
 
 			if (may_change(f, ino) && is_wanted(f, &w, ino))
 				rc = xw_vec_push(&r->list, ino);
 		}
 	xw_walk_map_free(&w);
-	xw_diag_clear(&f->diag);
-	return rc ? xw_fail_nomem(&f->diag, "inodes with maps to write anew") : 0;
+	xw_diag_clear(&f->ses.diag);
+	return rc ? xw_fail_nomem(&f->ses.diag, "inodes with maps to write anew") : 0;
 }
 
 int fsck_rewrite_maps(struct fsck *f)
@@ -188,12 +188,12 @@ int fsck_rewrite_maps(struct fsck *f)
 	const size_t step = STEP;
 	int rc;
 
-	if (f->changed || f->findings.left || f->opts.mode == FSCK_NO)
+	if (f->round.changed || f->ses.findings.left || f->opts.mode == FSCK_NO)
 		return 0;
 	rc = end_sharing(f);
-	if (rc || f->maps_rewritten || (!f->opts.bmap2extent && !f->opts.optimize_extents))
+	if (rc || f->ses.maps_rewritten || (!f->opts.bmap2extent && !f->opts.optimize_extents))
 		return rc;
-	f->maps_rewritten = true;
+	f->ses.maps_rewritten = true;
 	rc = set_feature(f);
 	if (!rc)
 		rc = find_wanted(f, &r);
@@ -202,7 +202,7 @@ int fsck_rewrite_maps(struct fsck *f)
 	xw_vec_free(&r.list);
 	if (!rc)
 		say_kept(f, &r);
-	if (!rc && f->steps.u)
+	if (!rc && f->ses.steps.u)
 		return fsck_update_keep(f);
 	fsck_update_drop(f);
 	return rc;

@@ -86,20 +86,20 @@ static int put_root(struct xw_update *u, const struct fsck_root_blocks *found, s
 static int make(struct fsck *f, struct xw_update *u, const struct fsck_root_blocks *found)
 {
 	const struct xw_time now = {f->opts.now, 0};
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	struct xw_inode in = {
 		.mode = XW_S_IFDIR | 0755,
 		.links = (uint16_t)(found->subdirs + 2 < XW_LINK_MAX ? found->subdirs + 2 : 1),
-		.size = (1 + (uint64_t)found->more.n) * f->img->block_size,
+		.size = (1 + (uint64_t)found->more.n) * f->ses.img->block_size,
 		.atime = now,
 		.ctime = now,
 		.mtime = now,
 		.crtime = now,
 		.extra_isize = sb->inode_size > XW_INODE_BODY ? XW_INODE_EXTRA_WANTED : 0,
 	};
-	auto_free uint8_t *raw = calloc(1, f->img->inode_size);
+	auto_free uint8_t *raw = calloc(1, f->ses.img->inode_size);
 
-	return raw ? put_root(u, found, &in, &raw) : xw_fail_nomem(&f->diag, "root directory");
+	return raw ? put_root(u, found, &in, &raw) : xw_fail_nomem(&f->ses.diag, "root directory");
 }
 
 typedef int root_writer(struct fsck *f, struct xw_update *u, const struct fsck_root_blocks *found);
@@ -116,11 +116,11 @@ static int update_root(struct fsck *f, const struct fsck_root_blocks *found, roo
 		rc = fsck_update_keep(f);
 	if (rc)
 		fsck_update_drop(f);
-	f->again = !rc;
-	f->root_found = !rc && found->more.n;
+	f->round.again = !rc;
+	f->ses.root_found = !rc && found->more.n;
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO)
 		return rc;
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	return 0;
 }
 
@@ -139,8 +139,8 @@ int fsck_make_root(struct fsck *f)
 	if (rc || (root->flags & FSCK_I_USED && root->ftype == XW_FT_DIR))
 		return rc;
 	/* Without an inode table nothing is known about the root. */
-	if (xw_image_group(f->img, 0, &gd) ||
-	    !xw_image_has_blocks(f->img, gd.inode_table, f->img->itable_blocks) ||
+	if (xw_image_group(f->ses.img, 0, &gd) ||
+	    !xw_image_has_blocks(f->ses.img, gd.inode_table, f->ses.img->itable_blocks) ||
 	    !FSCK_FOUND(f, ROOT_MISSING, .ino = XW_INO_ROOT))
 		return 0;
 	root->flags |= FSCK_I_USED;
@@ -153,33 +153,33 @@ int fsck_make_root(struct fsck *f)
 /* Set the map of the root's inode to the blocks found, changing nothing else. */
 static int map_again(struct fsck *f, struct xw_update *u, const struct fsck_root_blocks *found)
 {
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
 	struct xw_inode in;
 	int rc = raw ? fsck_inode_read(f, XW_INO_ROOT, &in, raw)
-		     : xw_fail_nomem(&f->diag, "root directory");
+		     : xw_fail_nomem(&f->ses.diag, "root directory");
 
 	if (rc)
 		return rc;
 	memset(in.block, 0, sizeof(in.block));
 	in.flags &= ~(XW_FL_EXTENTS | XW_FL_INDEX);
 	in.blocks = 0;
-	in.size = (1 + (uint64_t)found->more.n) * f->img->block_size;
+	in.size = (1 + (uint64_t)found->more.n) * f->ses.img->block_size;
 	return put_root(u, found, &in, &raw);
 }
 
 /* *yes: block 0 of the map does not begin with the root's ".". XW_ERR_NOMEM. */
 static int is_strayed(struct fsck *f, const struct xw_inode *in, bool *yes)
 {
-	auto_free uint8_t *block = malloc(f->img->block_size);
+	auto_free uint8_t *block = malloc(f->ses.img->block_size);
 	struct xw_map_run run = {0};
 
 	if (!block)
-		return xw_fail_nomem(&f->diag, "root directory");
+		return xw_fail_nomem(&f->ses.diag, "root directory");
 	*yes = !(in->flags & (XW_FL_INLINE_DATA | XW_FL_ITREE)) &&
-	       (xw_map_lookup(f->img, XW_INO_ROOT, in, 0, &run) || !run.len || run.unwritten ||
+	       (xw_map_lookup(f->ses.img, XW_INO_ROOT, in, 0, &run) || !run.len || run.unwritten ||
 		fsck_read(f, run.pblk, 1, block) || peek32(block) != XW_INO_ROOT ||
 		block[8] != '.');
-	xw_diag_clear(&f->diag); /* a damaged map has no such block */
+	xw_diag_clear(&f->ses.diag); /* a damaged map has no such block */
 	return 0;
 }
 

@@ -43,11 +43,11 @@ static int add_facts(struct fsck *f, xw_ino ino)
 	if (rc)
 		return rc;
 	*in = (struct fsck_inode){.links = 2, .names = 1, .ftype = XW_FT_DIR, .flags = FSCK_I_USED};
-	if (xw_vec_push(&f->dirs, (struct fsck_dir){0}))
-		return xw_fail_nomem(&f->diag, "directories");
-	for (at = f->dirs.n - 1; at && f->dirs.v[at - 1].ino > ino; at--)
-		f->dirs.v[at] = f->dirs.v[at - 1];
-	f->dirs.v[at] = (struct fsck_dir){
+	if (xw_vec_push(&f->facts.dirs, (struct fsck_dir){0}))
+		return xw_fail_nomem(&f->ses.diag, "directories");
+	for (at = f->facts.dirs.n - 1; at && f->facts.dirs.v[at - 1].ino > ino; at--)
+		f->facts.dirs.v[at] = f->facts.dirs.v[at - 1];
+	f->facts.dirs.v[at] = (struct fsck_dir){
 		.ino = ino, .parent = XW_INO_ROOT, .dotdot = XW_INO_ROOT, .attached = true};
 	root = fsck_dir(f, XW_INO_ROOT);
 	root->subdirs++;
@@ -86,7 +86,7 @@ static int make(struct fsck *f, xw_ino *ino)
 	*ino = 0;
 	if (!is_left_to_the_user(rc))
 		return rc;
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	if (FSCK_FOUND(f, LPF_NO_SPACE, .ino = XW_INO_ROOT))
 		*ino = XW_INO_ROOT;
 	return 0;
@@ -112,24 +112,25 @@ static int remove_name(struct fsck *f, xw_ino ino)
 
 int fsck_lost_found_check(struct fsck *f)
 {
-	const struct fsck_inode *in = f->lost_found ? fsck_inode(f, f->lost_found) : NULL;
+	const struct fsck_inode *in =
+		f->facts.lost_found ? fsck_inode(f, f->facts.lost_found) : NULL;
 	bool gone;
 	int rc;
 
 	if (!in || (in->ftype == XW_FT_DIR && !(in->flags & FSCK_I_ENCRYPT)))
 		return 0;
-	gone = in->ftype == XW_FT_DIR ? FSCK_FOUND(f, LPF_ENCRYPTED, .ino = f->lost_found)
-				      : FSCK_FOUND(f, LPF_NOT_DIR, .ino = f->lost_found);
-	rc = gone ? remove_name(f, f->lost_found) : 0;
-	f->lost_found = 0;
+	gone = in->ftype == XW_FT_DIR ? FSCK_FOUND(f, LPF_ENCRYPTED, .ino = f->facts.lost_found)
+				      : FSCK_FOUND(f, LPF_NOT_DIR, .ino = f->facts.lost_found);
+	rc = gone ? remove_name(f, f->facts.lost_found) : 0;
+	f->facts.lost_found = 0;
 	return rc;
 }
 
 int fsck_lost_found(struct fsck *f)
 {
-	if (f->lost_found || !FSCK_FOUND(f, LPF_MISSING, .ino = XW_INO_ROOT))
+	if (f->facts.lost_found || !FSCK_FOUND(f, LPF_MISSING, .ino = XW_INO_ROOT))
 		return 0;
-	return make(f, &f->lost_found);
+	return make(f, &f->facts.lost_found);
 }
 
 /* The name that an inode gets; if `tries` names exist already, one with a suffix. Its length. */
@@ -148,8 +149,9 @@ static int add_name(struct fsck *f, struct xw_update *u, xw_ino ino)
 	for (unsigned i = 0; i < TRIES && rc == XW_ERR_EXISTS; i++) {
 		const int n = name_of(name, ino, i);
 
-		xw_diag_clear(&f->diag);
-		rc = xw_update_link(u, f->lost_found, name, (size_t)n, ino, in ? in->ftype : 0);
+		xw_diag_clear(&f->ses.diag);
+		rc = xw_update_link(u, f->facts.lost_found, name, (size_t)n, ino,
+				    in ? in->ftype : 0);
 	}
 	return rc;
 }
@@ -157,12 +159,12 @@ static int add_name(struct fsck *f, struct xw_update *u, xw_ino ino)
 static void follow(struct fsck *f, xw_ino ino)
 {
 	struct fsck_inode *in = fsck_inode(f, ino);
-	struct fsck_dir *d = fsck_dir(f, ino), *lpf = fsck_dir(f, f->lost_found);
+	struct fsck_dir *d = fsck_dir(f, ino), *lpf = fsck_dir(f, f->facts.lost_found);
 
 	if (in)
 		in->names++;
 	if (d)
-		d->parent = f->lost_found;
+		d->parent = f->facts.lost_found;
 	if (d && lpf)
 		lpf->subdirs++;
 	if (lpf)
@@ -197,11 +199,11 @@ static int read_names(struct fsck *f, struct xw_update *u, struct names *v)
 	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
 	struct xw_dirent e;
 	struct xw_inode in;
-	int more = 0, rc = fsck_inode_read(f, f->lost_found, &in, NULL);
+	int more = 0, rc = fsck_inode_read(f, f->facts.lost_found, &in, NULL);
 
 	if (rc)
 		return rc;
-	rc = xw_dir_begin(u->img, f->lost_found, &in, NULL, &it);
+	rc = xw_dir_begin(u->img, f->facts.lost_found, &in, NULL, &it);
 	while (!rc && (more = xw_dir_next(&it, &e, NULL)) == 1)
 		if (!xw_name_is_dots(e.name, e.name_len))
 			rc = push_name(v, e.ino, e.ftype, e.name, e.name_len);
@@ -230,7 +232,7 @@ static int choose_name(const struct fsck *f, struct names *v, xw_ino ino)
 static int rewrite(struct fsck *f, const struct fsck_dir *d, const struct fsck_lost *lost)
 {
 	auto_end(names_free) struct names v = {0};
-	struct xw_update_rebuild o = {.ino = f->lost_found};
+	struct xw_update_rebuild o = {.ino = f->facts.lost_found};
 	struct xw_update *u;
 	int rc = fsck_update(f, &u);
 
@@ -253,7 +255,7 @@ static int rewrite(struct fsck *f, const struct fsck_dir *d, const struct fsck_l
  */
 static bool reconnect_all(struct fsck *f, const struct fsck_lost *lost)
 {
-	const struct fsck_dir *d = fsck_dir(f, f->lost_found);
+	const struct fsck_dir *d = fsck_dir(f, f->facts.lost_found);
 	int rc;
 
 	if (lost->inos.n < MANY || !d || d->is_inline || d->itree)
@@ -262,7 +264,7 @@ static bool reconnect_all(struct fsck *f, const struct fsck_lost *lost)
 	fsck_update_drop(f);
 	for (size_t i = 0; i < lost->inos.n && !rc; i++)
 		follow(f, lost->inos.v[i]);
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	return !rc;
 }
 
@@ -273,7 +275,7 @@ int fsck_reconnect(struct fsck *f, struct fsck_lost *lost)
 
 	if (reconnect_all(f, lost))
 		return 0;
-	for (size_t i = 0; i < lost->inos.n && !rc && !f->stop; i++) {
+	for (size_t i = 0; i < lost->inos.n && !rc && !f->ses.stop; i++) {
 		rc = fsck_update(f, &u);
 		if (!rc)
 			rc = add_name(f, u, lost->inos.v[i]);
@@ -286,8 +288,8 @@ int fsck_reconnect(struct fsck *f, struct fsck_lost *lost)
 		fsck_update_drop(f);
 		if (!is_left_to_the_user(rc))
 			return rc;
-		xw_diag_clear(&f->diag);
-		FSCK_FOUND(f, LPF_FULL, .ino = lost->inos.v[i], .dir = f->lost_found);
+		xw_diag_clear(&f->ses.diag);
+		FSCK_FOUND(f, LPF_FULL, .ino = lost->inos.v[i], .dir = f->facts.lost_found);
 		rc = 0;
 	}
 	fsck_update_drop(f);

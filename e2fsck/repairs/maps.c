@@ -46,7 +46,7 @@ void fsck_map_fill(const struct xw_map_run *runs, const struct xw_extent_idx *up
 /* Number of nodes outside of the inode for n runs, and their levels. */
 size_t fsck_map_nodes(const struct fsck *f, size_t n, unsigned *depth)
 {
-	const unsigned max = xw_extent_node_max(f->img->block_size);
+	const unsigned max = xw_extent_node_max(f->ses.img->block_size);
 	size_t all = 0;
 
 	for (*depth = 0; n > XW_EXT_INODE_ENTRIES; ++*depth) {
@@ -78,7 +78,7 @@ static int take_blocks(struct fsck *f, const struct fsck_rebuild *r, xw_blk *blo
 /* Write one level of nodes for n entries: their index entries replace those in t->up. */
 static int write_level(struct tree *t, size_t n, unsigned depth)
 {
-	const struct xw_image *img = t->f->img;
+	const struct xw_image *img = t->f->ses.img;
 	const unsigned max = xw_extent_node_max(img->block_size);
 	size_t nodes = 0;
 
@@ -105,14 +105,14 @@ static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw
 {
 	unsigned depth;
 	const size_t nodes = fsck_map_nodes(f, r->n, &depth);
-	auto_free uint8_t *block = malloc(f->img->block_size);
+	auto_free uint8_t *block = malloc(f->ses.img->block_size);
 	auto_free struct xw_extent_idx *up = calloc(r->n + 1, sizeof(*up));
 	auto_free xw_blk *blocks = calloc(nodes + 1, sizeof(*blocks));
 	struct tree t = {.f = f, .r = r, .up = up, .block = block, .blocks = blocks};
 	struct xw_inode in;
 	size_t n = r->n;
 	int rc = block && up && blocks ? fsck_inode_read(f, r->ino, &in, raw)
-				       : xw_fail_nomem(&f->diag, "extent tree");
+				       : xw_fail_nomem(&f->ses.diag, "extent tree");
 
 	if (rc || !in.mode) /* cleared for another reason */
 		return rc;
@@ -121,7 +121,7 @@ static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw
 	rc = take_blocks(f, r, blocks, nodes);
 	if (rc) /* without free space: the next round finds the damage again, and may find space */
 		return rc == XW_ERR_NOSPC ? 0 : rc;
-	t.seed = xw_image_inode_seed(f->img, r->ino, &in);
+	t.seed = xw_image_inode_seed(f->ses.img, r->ino, &in);
 	for (unsigned level = 0; level < depth && !rc; level++, n = t.n)
 		rc = write_level(&t, n, level);
 	if (rc)
@@ -134,11 +134,11 @@ static int write_tree(struct fsck *f, const struct fsck_rebuild *r, uint8_t *raw
 
 static int rebuild_maps(struct fsck *f)
 {
-	auto_free uint8_t *raw = f->rebuilds.n ? malloc(f->img->inode_size) : NULL;
-	int rc = raw || !f->rebuilds.n ? 0 : xw_fail_nomem(&f->diag, "extent trees");
+	auto_free uint8_t *raw = f->facts.rebuilds.n ? malloc(f->ses.img->inode_size) : NULL;
+	int rc = raw || !f->facts.rebuilds.n ? 0 : xw_fail_nomem(&f->ses.diag, "extent trees");
 
-	for (size_t i = 0; i < f->rebuilds.n && !rc; i++)
-		rc = write_tree(f, &f->rebuilds.v[i], raw);
+	for (size_t i = 0; i < f->facts.rebuilds.n && !rc; i++)
+		rc = write_tree(f, &f->facts.rebuilds.v[i], raw);
 	return rc;
 }
 
@@ -146,7 +146,7 @@ int fsck_settle(struct fsck *f)
 {
 	int rc;
 
-	f->owners.settled = true;
+	f->facts.owners.settled = true;
 	rc = rebuild_maps(f);
 	return rc ? rc : fsck_write_kept(f);
 }

@@ -115,13 +115,13 @@ static uint64_t mapped_bytes(struct fsck *f, xw_ino ino, const struct xw_inode *
 	struct xw_map_run run;
 	uint64_t n = 0, end = 0;
 
-	if (!xw_map_begin(f->img, ino, in, 0, &it))
+	if (!xw_map_begin(f->ses.img, ino, in, 0, &it))
 		while (xw_map_next(&it, &run) == 1) {
 			n += run.len;
 			end = run.lblk + run.len;
 		}
-	xw_diag_clear(&f->diag);
-	return XW_MIN(end, n + HOLES_MAX) * f->img->block_size;
+	xw_diag_clear(&f->ses.diag);
+	return XW_MIN(end, n + HOLES_MAX) * f->ses.img->block_size;
 }
 
 /*
@@ -130,20 +130,20 @@ static uint64_t mapped_bytes(struct fsck *f, xw_ino ino, const struct xw_inode *
  */
 static int salvage(struct fsck *f, xw_ino ino, const struct xw_inode *in, struct file *q)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
 	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
-	int rc = xw_map_begin(f->img, ino, in, 0, &it);
+	int rc = xw_map_begin(f->ses.img, ino, in, 0, &it);
 
 	if (!buf)
-		return xw_fail_nomem(&f->diag, "quota file");
+		return xw_fail_nomem(&f->ses.diag, "quota file");
 	while (!rc && xw_map_next(&it, &run) == 1)
 		for (uint64_t i = 0; i < run.len && !rc; i++)
 			if (!fsck_read(f, run.pblk + i, 1, buf))
 				rc = xw_quota_salvage(buf, bs, take_lost, q);
-	xw_diag_clear(&f->diag);
-	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->diag, "quota file") : 0;
+	xw_diag_clear(&f->ses.diag);
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->ses.diag, "quota file") : 0;
 }
 
 /* *damaged: not a quota file, or partly unreadable. */
@@ -157,27 +157,27 @@ static int read_file(struct fsck *f, int type, xw_ino ino, const struct xw_inode
 	int rc;
 
 	if (!buf)
-		return xw_fail_nomem(&f->diag, "quota file");
+		return xw_fail_nomem(&f->ses.diag, "quota file");
 	file.size = bytes;
 	file.mode = XW_S_IFREG;
-	rc = xw_file_pread(f->img, ino, &file, raw, 0, buf, bytes, &got);
+	rc = xw_file_pread(f->ses.img, ino, &file, raw, 0, buf, bytes, &got);
 	if (!rc)
 		rc = xw_quota_decode(buf, got, (enum xw_quota_type)type, &q->info, take, q);
 	if (rc == XW_ERR_NOMEM)
-		return xw_fail_nomem(&f->diag, "quota file");
+		return xw_fail_nomem(&f->ses.diag, "quota file");
 	if (rc == XW_ERR_IO)
 		return rc;
-	xw_diag_clear(&f->diag);
+	xw_diag_clear(&f->ses.diag);
 	*damaged = rc || q->info.stray || !in->links ||
 		   in->size < (uint64_t)q->info.blocks * XW_QUOTA_BLOCK ||
-		   in->size > bytes + f->img->block_size;
+		   in->size > bytes + f->ses.img->block_size;
 	return *damaged || q->wrong || misses_any(q) ? salvage(f, ino, in, q) : 0;
 }
 
 /* The inode of a quota file, without contents. */
 static int fresh_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	struct fsck_inode *facts;
 	int rc = fsck_inode_make(f, ino, &facts);
 
@@ -185,10 +185,10 @@ static int fresh_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t 
 		return rc;
 	*facts = (struct fsck_inode){
 		.links = 1, .ftype = XW_FT_REG, .flags = FSCK_I_USED | FSCK_I_SYSTEM};
-	memset(raw, 0, f->img->inode_size);
+	memset(raw, 0, f->ses.img->inode_size);
 	*in = (struct xw_inode){.mode = XW_S_IFREG | 0600, .links = 1};
-	if (f->img->inode_size > XW_INODE_BODY)
-		in->extra_isize = sb->want_extra_isize <= f->img->inode_size - XW_INODE_BODY
+	if (f->ses.img->inode_size > XW_INODE_BODY)
+		in->extra_isize = sb->want_extra_isize <= f->ses.img->inode_size - XW_INODE_BODY
 					  ? sb->want_extra_isize
 					  : 0;
 	in->mtime.sec = in->ctime.sec = in->atime.sec = f->opts.now;
@@ -198,7 +198,7 @@ static int fresh_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t 
 static int rewrite_file(struct fsck *f, int type, xw_ino ino, const struct file *q)
 {
 	struct xw_update *u;
-	int rc = f->allocated ? 0 : fsck_bitmaps_settle(f);
+	int rc = f->round.allocated ? 0 : fsck_bitmaps_settle(f);
 
 	if (rc)
 		return rc;
@@ -215,11 +215,12 @@ static int rewrite_file(struct fsck *f, int type, xw_ino ino, const struct file 
 static int check_file(struct fsck *f, int type, xw_ino ino)
 {
 	static const char *const names[] = {"user", "group", "project"};
-	auto_end(file_free) struct file q = {.usage = &f->quota->usage[type]};
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
+	auto_end(file_free) struct file q = {.usage = &f->facts.quota->usage[type]};
+	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
 	struct xw_inode in;
 	bool damaged = true, fresh, fix;
-	int rc = raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->diag, "quota file");
+	int rc =
+		raw ? fsck_inode_read(f, ino, &in, raw) : xw_fail_nomem(&f->ses.diag, "quota file");
 
 	if (rc)
 		return rc;
@@ -228,7 +229,7 @@ static int check_file(struct fsck *f, int type, xw_ino ino)
 	if (rc)
 		return rc;
 	if (add_missing(&q))
-		return xw_fail_nomem(&f->diag, "quota usage");
+		return xw_fail_nomem(&f->ses.diag, "quota usage");
 	if (damaged)
 		fix = FSCK_FOUND(f, QUOTA_DAMAGED, .ino = ino, .name = names[type]);
 	else
@@ -253,18 +254,18 @@ static bool is_quota_file(const struct fsck *f, int type, xw_ino ino)
 	if (type != XW_QUOTA_PROJECT)
 		return facts &&
 		       ino == (type == XW_QUOTA_USER ? XW_INO_USR_QUOTA : XW_INO_GRP_QUOTA);
-	return facts && facts->flags & FSCK_I_SYSTEM && ino >= f->img->sb.first_ino;
+	return facts && facts->flags & FSCK_I_SYSTEM && ino >= f->ses.img->sb.first_ino;
 }
 
 int fsck_check_quota(struct fsck *f)
 {
-	struct xw_super *sb = &f->img->sb;
+	struct xw_super *sb = &f->ses.img->sb;
 	int rc = 0;
 
-	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->stop; type++) {
+	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->ses.stop; type++) {
 		const xw_ino ino = fsck_quota_is_on(f, type) ? *fsck_quota_inum(sb, type) : 0;
 
-		if (f->quota && is_quota_file(f, type, ino))
+		if (f->facts.quota && is_quota_file(f, type, ino))
 			rc = check_file(f, type, ino);
 	}
 	return rc;

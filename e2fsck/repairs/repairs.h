@@ -15,10 +15,10 @@
 /* ---- write.c: single records ---- */
 
 /*
- * Write a block of an owner. Sets f->changed, and invalidates the cache of the image. Before the
- * owner map is settled, blocks are kept in memory: fsck_settle() writes those that belong to their
- * owner alone, and drops the others, whose damage is found again in a later round. Afterwards a
- * block with another owner is refused with XW_ERR_INTERNAL.
+ * Write a block of an owner. Sets f->round.changed, and invalidates the cache of the image. Before
+ * the owner map is settled, blocks are kept in memory: fsck_settle() writes those that belong to
+ * their owner alone, and drops the others, whose damage is found again in a later round. Afterwards
+ * a block with another owner is refused with XW_ERR_INTERNAL.
  */
 int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
 /* As fsck_write(), but a contested block is left unchanged. */
@@ -32,8 +32,8 @@ int fsck_inode_write(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint
 /* Zero the record except the generation; sets dtime. Facts: no longer in use. */
 int fsck_inode_clear(struct fsck *f, xw_ino ino);
 /*
- * Write f->img->sb with checksum to the primary superblock (backups: backups.c, when the image is
- * closed).
+ * Write f->ses.img->sb with checksum to the primary superblock (backups: backups.c, when the image
+ * is closed).
  */
 int fsck_super_write(struct fsck *f);
 /* Write the primary descriptor, with its checksum. */
@@ -106,8 +106,8 @@ struct fsck_lost {
 /* Remove the name /lost+found from an inode that cannot be used as lost+found. */
 int fsck_lost_found_check(struct fsck *f);
 /*
- * Create lost+found if it is missing: f->lost_found, 0 if that was declined. Pointers returned by
- * fsck_dir() may become invalid.
+ * Create lost+found if it is missing: f->facts.lost_found, 0 if that was declined. Pointers
+ * returned by fsck_dir() may become invalid.
  */
 int fsck_lost_found(struct fsck *f);
 /*
@@ -131,7 +131,10 @@ int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root
 
 /* inode_root.c: create a missing root directory. */
 int fsck_make_root(struct fsck *f);
-/* If the root's map has wrong blocks, map the right blocks if these are found, and set f->again. */
+/*
+ * If the root's map has wrong blocks, map the right blocks if these are found, and set
+ * f->round.again.
+ */
 int fsck_find_root(struct fsck *f);
 
 /* extents.c: maps that -E bmap2extent and optimize_extents change; RO_SHARED_BLOCKS. */

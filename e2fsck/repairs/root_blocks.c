@@ -44,7 +44,7 @@ struct finder {
 /* Do "." and ".." refer to the root? */
 static bool is_first(const struct finder *s)
 {
-	const uint32_t bs = s->f->img->block_size;
+	const uint32_t bs = s->f->ses.img->block_size;
 	struct xw_dirent dot, dotdot;
 
 	return !xw_dirent_decode(s->block, bs, 0, &dot) && dot.rec_len == DOT_SIZE &&
@@ -67,8 +67,8 @@ static bool is_proven(const struct finder *s)
 {
 	uint32_t seed;
 
-	return s->seeded && xw_super_has_csum(&s->f->img->sb) &&
-	       xw_dir_block_seed(s->block, s->f->img->block_size, &seed) && seed == s->seed;
+	return s->seeded && xw_super_has_csum(&s->f->ses.img->sb) &&
+	       xw_dir_block_seed(s->block, s->f->ses.img->block_size, &seed) && seed == s->seed;
 }
 
 /*
@@ -77,7 +77,7 @@ static bool is_proven(const struct finder *s)
  */
 static bool is_names(struct finder *s, uint32_t *subdirs)
 {
-	const struct xw_image *img = s->f->img;
+	const struct xw_image *img = s->f->ses.img;
 	const struct xw_dirblock_area area = {
 		.data = s->block,
 		.size = img->block_size,
@@ -118,7 +118,7 @@ static uint32_t subdirs_of_first(struct finder *s)
 	uint32_t n = 0;
 
 	for (uint32_t at = 2 * DOT_SIZE;
-	     !xw_dirent_decode(s->block, s->f->img->block_size, at, &e) && e.rec_len;
+	     !xw_dirent_decode(s->block, s->f->ses.img->block_size, at, &e) && e.rec_len;
 	     at += e.rec_len)
 		n += e.ino && is_sound(s, &e) && fsck_inode(s->f, e.ino)->ftype == XW_FT_DIR;
 	return n;
@@ -129,16 +129,16 @@ static int keep(struct finder *s, xw_blk blk)
 {
 	struct names_block b = {.blk = blk};
 
-	(void)xw_dir_block_seed(s->block, s->f->img->block_size, &b.seed);
-	return xw_vec_push(&s->more, b) ? xw_fail_nomem(&s->f->diag, "root directory") : 0;
+	(void)xw_dir_block_seed(s->block, s->f->ses.img->block_size, &b.seed);
+	return xw_vec_push(&s->more, b) ? xw_fail_nomem(&s->f->ses.diag, "root directory") : 0;
 }
 
 /* Compute the root's seed from the checksum of the first block. False: the block has none. */
 static bool seed_of_first(struct finder *s)
 {
-	const uint32_t bs = s->f->img->block_size;
+	const uint32_t bs = s->f->ses.img->block_size;
 
-	if (!xw_super_has_csum(&s->f->img->sb))
+	if (!xw_super_has_csum(&s->f->ses.img->sb))
 		return false;
 	return fsck_dir_is_root(s->block, bs)
 		       ? xw_dx_block_seed(s->block, bs, XW_DX_ROOT_ENTRIES, &s->seed)
@@ -152,7 +152,7 @@ static int put_in_order(struct finder *s)
 		for (size_t i = 0; i < s->more.n; i++)
 			if ((s->seeded && s->more.v[i].seed != s->seed) == others &&
 			    xw_vec_push(&s->out->more, s->more.v[i].blk))
-				return xw_fail_nomem(&s->f->diag, "root directory");
+				return xw_fail_nomem(&s->f->ses.diag, "root directory");
 	return 0;
 }
 
@@ -177,13 +177,13 @@ static int look_at(struct finder *s, xw_blk blk)
 
 static int look_at_group(struct finder *s, uint64_t group, uint8_t *bits)
 {
-	const struct xw_image *img = s->f->img;
+	const struct xw_image *img = s->f->ses.img;
 	const xw_blk start = img->sb.first_data_block + group * img->sb.blocks_per_group;
 	const uint64_t n = XW_MIN(img->sb.blocks_per_group, img->sb.blocks_count - start);
 	struct xw_group_desc gd;
 	int rc = 0;
 
-	if (xw_image_group(s->f->img, group, &gd) || xw_image_block_uninit(img, &gd) ||
+	if (xw_image_group(s->f->ses.img, group, &gd) || xw_image_block_uninit(img, &gd) ||
 	    !xw_image_has_blocks(img, gd.block_bitmap, 1) ||
 	    fsck_read(s->f, gd.block_bitmap, 1, bits))
 		return 0;
@@ -216,7 +216,7 @@ static int keep_parts(struct finder *s, const struct xw_inode *in)
 	auto_end(xw_map_end) struct xw_map_iter it;
 	struct xw_map_run run;
 
-	if (xw_map_begin(s->f->img, XW_INO_ROOT, in, 0, &it))
+	if (xw_map_begin(s->f->ses.img, XW_INO_ROOT, in, 0, &it))
 		return 0;
 	while (xw_map_next(&it, &run) > 0) {
 		if (!is_own(s, &run))
@@ -241,30 +241,30 @@ static int claim(struct fsck *f, const struct fsck_root_blocks *found)
 
 int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root_blocks *out)
 {
-	const uint32_t bs = f->img->block_size;
+	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *block = malloc(bs), *bits = malloc(bs);
 	auto_free struct finder *s = calloc(1, sizeof(*s));
-	int rc = block && bits && s ? 0 : xw_fail_nomem(&f->diag, "root directory");
+	int rc = block && bits && s ? 0 : xw_fail_nomem(&f->ses.diag, "root directory");
 
 	*out = (struct fsck_root_blocks){0};
 	/* Clusters cannot be mapped one block at a time. */
-	if (rc || xw_image_cluster_bits(f->img) || f->img->sb.blocks_per_group > 8 * bs)
+	if (rc || xw_image_cluster_bits(f->ses.img) || f->ses.img->sb.blocks_per_group > 8 * bs)
 		return rc;
 	s->f = f;
 	s->out = out;
 	s->block = block;
 	s->generation = in ? in->generation : 0;
 	s->seeded = in != NULL;
-	s->seed = xw_inode_seed(f->img->csum_seed, XW_INO_ROOT, s->generation);
+	s->seed = xw_inode_seed(f->ses.img->csum_seed, XW_INO_ROOT, s->generation);
 	rc = in ? keep_parts(s, in) : 0;
 	s->first_only = !s->seeded;
-	for (uint64_t g = 0; g < f->img->groups && s->first_only && !out->first && !rc; g++)
+	for (uint64_t g = 0; g < f->ses.img->groups && s->first_only && !out->first && !rc; g++)
 		rc = look_at_group(s, g, bits);
 	s->first_only = false;
 	s->looked = 0;
-	for (uint64_t g = 0; g < f->img->groups && !rc; g++)
+	for (uint64_t g = 0; g < f->ses.img->groups && !rc; g++)
 		rc = look_at_group(s, g, bits);
-	xw_diag_clear(&f->diag); /* unreadable blocks are skipped */
+	xw_diag_clear(&f->ses.diag); /* unreadable blocks are skipped */
 	if (!rc)
 		rc = put_in_order(s);
 	xw_vec_free(&s->more);

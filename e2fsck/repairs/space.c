@@ -7,9 +7,9 @@
 /* Once per round: after an update the collected usage is stale. */
 static int look_at_quota(struct fsck *f)
 {
-	if (f->quota_checked)
+	if (f->round.quota_checked)
 		return 0;
-	f->quota_checked = true;
+	f->round.quota_checked = true;
 	fsck_looked(f, FSCK_PART_QUOTA);
 	return fsck_check_quota(f);
 }
@@ -21,13 +21,13 @@ int fsck_check_space(struct fsck *f)
 	/*
 	 * Without claims nothing was checked; after an update the bitmaps are newer than the facts.
 	 */
-	if (f->allocated || !f->owners.claims)
+	if (f->round.allocated || !f->facts.owners.claims)
 		return 0;
 	rc = fsck_bitmaps_mend(f);
-	if (!rc && !f->stop)
+	if (!rc && !f->ses.stop)
 		rc = look_at_quota(f);
-	if (f->freed_in <= f->round)
-		f->freed_in = 0;
+	if (f->ses.freed_in <= f->round.number)
+		f->ses.freed_in = 0;
 	return rc;
 }
 
@@ -36,20 +36,20 @@ static int settle(struct fsck *f)
 {
 	int rc;
 
-	if (!f->owners.claims)
+	if (!f->facts.owners.claims)
 		return 0;
 	rc = fsck_bitmaps_settle(f);
 	/* names tell which inode may be a quota file */
-	if (!rc && !f->stop && f->names_known)
+	if (!rc && !f->ses.stop && f->facts.names_known)
 		rc = look_at_quota(f);
-	if (!rc && f->stop && !f->findings.canceled)
+	if (!rc && f->ses.stop && !f->ses.findings.canceled)
 		rc = fsck_check_readable(f);
 	return rc;
 }
 
 int fsck_update(struct fsck *f, struct xw_update **out)
 {
-	const int rc = f->steps.u || f->allocated ? 0 : settle(f);
+	const int rc = f->ses.steps.u || f->round.allocated ? 0 : settle(f);
 
 	*out = NULL;
 	return rc ? rc : fsck_update_begin(f, out);

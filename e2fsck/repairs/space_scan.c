@@ -30,13 +30,13 @@ static bool same_bits(const uint8_t *a, const uint8_t *b, uint32_t n)
 
 uint32_t fsck_space_clusters(const struct fsck *f, uint64_t group)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const xw_blk start = sb->first_data_block + group * sb->blocks_per_group;
-	const uint32_t bits = xw_image_group_bits(f->img);
+	const uint32_t bits = xw_image_group_bits(f->ses.img);
 
-	return (uint32_t)XW_MIN(
-		xw_div_up(sb->blocks_count - start, UINT64_C(1) << xw_image_cluster_bits(f->img)),
-		bits);
+	return (uint32_t)XW_MIN(xw_div_up(sb->blocks_count - start,
+					  UINT64_C(1) << xw_image_cluster_bits(f->ses.img)),
+				bits);
 }
 
 /* ---- bitmaps according to the facts ---- */
@@ -45,20 +45,20 @@ void fsck_space_block_bits(const struct fsck *f, uint64_t group, uint8_t *bits)
 {
 	const uint32_t n = fsck_space_clusters(f, group);
 
-	xw_blockset_bits(f->owners.claims, group * xw_image_group_bits(f->img), n, bits);
-	memset(bits + (n + 7) / 8, 0, f->img->block_size - (n + 7) / 8);
-	xw_set_bits(bits, n, (uint64_t)f->img->block_size * 8);
+	xw_blockset_bits(f->facts.owners.claims, group * xw_image_group_bits(f->ses.img), n, bits);
+	memset(bits + (n + 7) / 8, 0, f->ses.img->block_size - (n + 7) / 8);
+	xw_set_bits(bits, n, (uint64_t)f->ses.img->block_size * 8);
 }
 
 void fsck_space_inode_bits(const struct fsck *f, uint64_t group, uint8_t *bits,
 			   struct fsck_space_group *info)
 {
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const uint32_t per_group = sb->inodes_per_group;
-	const struct fsck_inode *v = f->groups ? f->groups[group] : NULL;
+	const struct fsck_inode *v = f->facts.groups ? f->facts.groups[group] : NULL;
 	uint32_t used = 0, dirs = 0, end = 0;
 
-	memset(bits, 0, f->img->block_size);
+	memset(bits, 0, f->ses.img->block_size);
 	for (uint32_t i = 0; i < per_group; i++) {
 		const uint64_t ino = group * per_group + i + 1;
 
@@ -69,7 +69,7 @@ void fsck_space_inode_bits(const struct fsck *f, uint64_t group, uint8_t *bits,
 		end = i + 1;
 		dirs += v && v[i].flags & FSCK_I_USED && v[i].ftype == XW_FT_DIR;
 	}
-	xw_set_bits(bits, per_group, (uint64_t)f->img->block_size * 8);
+	xw_set_bits(bits, per_group, (uint64_t)f->ses.img->block_size * 8);
 	if (!info)
 		return;
 	info->free_inodes = per_group - used;
@@ -118,14 +118,14 @@ static bool own_metadata(const struct xw_image *img, uint64_t group, const struc
 static void uninit_block_bits(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
 			      uint8_t *bits)
 {
-	memset(bits, 0, f->img->block_size);
-	own_metadata(f->img, group, gd, bits);
-	xw_set_bits(bits, fsck_space_clusters(f, group), (uint64_t)f->img->block_size * 8);
+	memset(bits, 0, f->ses.img->block_size);
+	own_metadata(f->ses.img, group, gd, bits);
+	xw_set_bits(bits, fsck_space_clusters(f, group), (uint64_t)f->ses.img->block_size * 8);
 }
 
 static int read_bits(struct fsck *f, xw_blk blk, uint8_t *bits)
 {
-	if (!xw_image_has_blocks(f->img, blk, 1))
+	if (!xw_image_has_blocks(f->ses.img, blk, 1))
 		return XW_ERR_CORRUPT;
 	return fsck_read(f, blk, 1, bits);
 }
@@ -133,7 +133,7 @@ static int read_bits(struct fsck *f, xw_blk blk, uint8_t *bits)
 int fsck_space_block_bits_read(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
 			       uint8_t *bits)
 {
-	if (!xw_image_block_uninit(f->img, gd))
+	if (!xw_image_block_uninit(f->ses.img, gd))
 		return read_bits(f, gd->block_bitmap, bits);
 	uninit_block_bits(f, group, gd, bits);
 	return 0;
@@ -141,10 +141,10 @@ int fsck_space_block_bits_read(struct fsck *f, uint64_t group, const struct xw_g
 
 int fsck_space_inode_bits_read(struct fsck *f, const struct xw_group_desc *gd, uint8_t *bits)
 {
-	if (!xw_image_inode_uninit(f->img, gd))
+	if (!xw_image_inode_uninit(f->ses.img, gd))
 		return read_bits(f, gd->inode_bitmap, bits);
-	memset(bits, 0, f->img->block_size);
-	xw_set_bits(bits, f->img->sb.inodes_per_group, (uint64_t)f->img->block_size * 8);
+	memset(bits, 0, f->ses.img->block_size);
+	xw_set_bits(bits, f->ses.img->sb.inodes_per_group, (uint64_t)f->ses.img->block_size * 8);
 	return 0;
 }
 
@@ -165,15 +165,15 @@ static xw_blk place(const struct slab *s, uint32_t i, bool inodes)
 {
 	const struct xw_group_desc *gd = &s->gd[i];
 	const xw_blk blk = inodes ? gd->inode_bitmap : gd->block_bitmap;
-	const bool uninit = inodes ? xw_image_inode_uninit(s->f->img, gd)
-				   : xw_image_block_uninit(s->f->img, gd);
+	const bool uninit = inodes ? xw_image_inode_uninit(s->f->ses.img, gd)
+				   : xw_image_block_uninit(s->f->ses.img, gd);
 
-	return uninit || !xw_image_has_blocks(s->f->img, blk, 1) ? 0 : blk;
+	return uninit || !xw_image_has_blocks(s->f->ses.img, blk, 1) ? 0 : blk;
 }
 
 static void read_slab(struct slab *s, bool inodes)
 {
-	const uint32_t bs = s->f->img->block_size;
+	const uint32_t bs = s->f->ses.img->block_size;
 	uint32_t end;
 
 	for (uint32_t i = 0; i < s->n; i = end) {
@@ -184,11 +184,11 @@ static void read_slab(struct slab *s, bool inodes)
 			continue;
 		while (end < s->n && place(s, end, inodes) == blk + (end - i))
 			end++;
-		if (!xw_dev_pread(s->f->dev, s->disk + (size_t)i * bs, (size_t)(end - i) * bs,
+		if (!xw_dev_pread(s->f->ses.dev, s->disk + (size_t)i * bs, (size_t)(end - i) * bs,
 				  blk * bs))
 			continue;
 		for (uint32_t k = i; k < end; k++)
-			if (xw_dev_pread(s->f->dev, s->disk + (size_t)k * bs, bs,
+			if (xw_dev_pread(s->f->ses.dev, s->disk + (size_t)k * bs, bs,
 					 (blk + (k - i)) * bs))
 				s->group[k].odd |= inodes ? FSCK_SP_INODE_IO : FSCK_SP_BLOCK_IO;
 	}
@@ -198,7 +198,7 @@ static void read_slab(struct slab *s, bool inodes)
 static unsigned compare(const struct slab *s, const uint8_t *disk, uint32_t n, uint32_t csum_bits,
 			uint32_t csum)
 {
-	const struct xw_image *img = s->f->img;
+	const struct xw_image *img = s->f->ses.img;
 	const bool same = !memcmp(s->want, disk, img->block_size);
 	unsigned odd = 0;
 
@@ -214,35 +214,36 @@ static unsigned odd_flags(const struct fsck *f, uint64_t group, const struct xw_
 {
 	const uint16_t uninit = XW_BG_BLOCK_UNINIT | XW_BG_INODE_UNINIT;
 
-	if (!(f->img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)))
+	if (!(f->ses.img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)))
 		return gd->flags & uninit || gd->itable_unused ? FSCK_SP_STRAY_UNINIT : 0;
-	return gd->flags & XW_BG_BLOCK_UNINIT && group + 1 == f->img->groups ? FSCK_SP_LAST_UNINIT
-									     : 0;
+	return gd->flags & XW_BG_BLOCK_UNINIT && group + 1 == f->ses.img->groups
+		       ? FSCK_SP_LAST_UNINIT
+		       : 0;
 }
 
 static void check_blocks(struct slab *s, uint32_t i)
 {
 	struct fsck *f = s->f;
 	const uint64_t group = s->first + i;
-	const uint32_t n = fsck_space_clusters(f, group), bits = xw_image_group_bits(f->img);
+	const uint32_t n = fsck_space_clusters(f, group), bits = xw_image_group_bits(f->ses.img);
 	const struct xw_group_desc *gd = &s->gd[i];
 	struct fsck_space_group *g = &s->group[i];
-	const uint64_t used = xw_blockset_count(f->owners.claims, group * bits, n);
+	const uint64_t used = xw_blockset_count(f->facts.owners.claims, group * bits, n);
 
 	g->free_blocks = n - (uint32_t)used;
 	g->odd |= odd_flags(f, group, gd);
 	if (g->free_blocks != gd->free_blocks)
 		g->odd |= FSCK_SP_COUNTS;
-	if (xw_image_block_uninit(f->img, gd)) {
-		if (!used && !own_metadata(f->img, group, gd, NULL))
+	if (xw_image_block_uninit(f->ses.img, gd)) {
+		if (!used && !own_metadata(f->ses.img, group, gd, NULL))
 			return;
 		fsck_space_block_bits(f, group, s->want);
 		uninit_block_bits(f, group, gd, s->own);
-		if (memcmp(s->want, s->own, f->img->block_size))
+		if (memcmp(s->want, s->own, f->ses.img->block_size))
 			g->odd |= FSCK_SP_BLOCKS;
 	} else if (place(s, i, false) && !(g->odd & FSCK_SP_BLOCK_IO)) {
 		fsck_space_block_bits(f, group, s->want);
-		g->odd |= compare(s, s->disk + (size_t)i * f->img->block_size, n, bits,
+		g->odd |= compare(s, s->disk + (size_t)i * f->ses.img->block_size, n, bits,
 				  gd->block_bitmap_csum);
 	}
 }
@@ -250,21 +251,21 @@ static void check_blocks(struct slab *s, uint32_t i)
 static void check_inodes(struct slab *s, uint32_t i)
 {
 	struct fsck *f = s->f;
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const uint64_t group = s->first + i;
 	const struct xw_group_desc *gd = &s->gd[i];
-	const bool uninit = xw_image_inode_uninit(f->img, gd);
+	const bool uninit = xw_image_inode_uninit(f->ses.img, gd);
 	const bool tracks_use = sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
 	struct fsck_space_group *g = &s->group[i];
 
-	if (uninit && group && !(f->groups && f->groups[group])) {
+	if (uninit && group && !(f->facts.groups && f->facts.groups[group])) {
 		g->free_inodes = g->unused = sb->inodes_per_group;
 	} else {
 		fsck_space_inode_bits(f, group, s->want, g);
 		if (uninit && g->free_inodes != sb->inodes_per_group)
 			g->odd |= FSCK_SP_INODES;
 		if (place(s, i, true) && !(g->odd & FSCK_SP_INODE_IO))
-			g->odd |= compare(s, s->disk + (size_t)i * f->img->block_size,
+			g->odd |= compare(s, s->disk + (size_t)i * f->ses.img->block_size,
 					  sb->inodes_per_group, sb->inodes_per_group,
 					  gd->inode_bitmap_csum)
 				  << 1;
@@ -290,7 +291,7 @@ struct wave {
 static int do_slab(void *arg, size_t i)
 {
 	struct wave *w = arg;
-	const uint32_t bs = w->f->img->block_size, from = (uint32_t)i * w->per_slab;
+	const uint32_t bs = w->f->ses.img->block_size, from = (uint32_t)i * w->per_slab;
 	struct slab s = {
 		.f = w->f,
 		.first = w->first + from,
@@ -317,7 +318,7 @@ static int do_wave(struct wave *w, struct xw_pool *pool, struct fsck_space_scan 
 
 	for (uint32_t i = 0; i < w->n && !rc; i++) {
 		w->group[i] = (struct fsck_space_group){.group = (uint32_t)(w->first + i)};
-		rc = xw_image_group(w->f->img, w->first + i, &w->gd[i]);
+		rc = xw_image_group(w->f->ses.img, w->first + i, &w->gd[i]);
 		rc = rc == XW_ERR_CHECKSUM ? 0 : rc;
 	}
 	if (!rc)
@@ -329,7 +330,7 @@ static int do_wave(struct wave *w, struct xw_pool *pool, struct fsck_space_scan 
 		out->free_inodes += g->free_inodes;
 		out->dirs += g->dirs;
 		if (g->odd && xw_vec_push(&out->odd, *g))
-			rc = xw_fail_nomem(&w->f->diag, "groups");
+			rc = xw_fail_nomem(&w->f->ses.diag, "groups");
 	}
 	return rc;
 }
@@ -341,8 +342,8 @@ static void pool_free(struct xw_pool **pool)
 
 int fsck_space_look(struct fsck *f, struct fsck_space_scan *s)
 {
-	const uint32_t bs = f->img->block_size;
-	const uint32_t groups = (uint32_t)XW_MIN(f->img->groups, SLAB_GROUPS * SLABS);
+	const uint32_t bs = f->ses.img->block_size;
+	const uint32_t groups = (uint32_t)XW_MIN(f->ses.img->groups, SLAB_GROUPS * SLABS);
 	struct wave w = {.f = f, .per_slab = XW_MIN(SLAB_BYTES / bs, SLAB_GROUPS)};
 	auto_end(pool_free) struct xw_pool *pool = xw_pool_new(fsck_jobs(f));
 	const uint32_t most = XW_MIN(w.per_slab * SLABS, groups);
@@ -356,12 +357,12 @@ int fsck_space_look(struct fsck *f, struct fsck_space_scan *s)
 	w.gd = gd;
 	w.buf = buf = malloc(xw_div_up(most, w.per_slab) * (w.per_slab + 2) * bs);
 	if (!pool || !group || !gd || !buf)
-		return xw_fail_nomem(&f->diag, "bitmaps");
-	for (; !rc && w.first < f->img->groups && !f->stop; w.first += w.n) {
-		w.n = (uint32_t)XW_MIN(most, f->img->groups - w.first);
+		return xw_fail_nomem(&f->ses.diag, "bitmaps");
+	for (; !rc && w.first < f->ses.img->groups && !f->ses.stop; w.first += w.n) {
+		w.n = (uint32_t)XW_MIN(most, f->ses.img->groups - w.first);
 		rc = do_wave(&w, pool, s);
 	}
 	if (!rc) /* result of a failed read */
-		xw_diag_clear(&f->diag);
+		xw_diag_clear(&f->ses.diag);
 	return rc;
 }

@@ -36,13 +36,13 @@ static bool was_left(const struct fsck *f, const struct fsck_about *a)
 	static const struct xw_table_kind numbers = XW_TABLE_BY_U64(uint64_t);
 	const uint64_t n = hash_of(a);
 
-	return xw_table_get(&f->findings.left_before, &numbers, NULL, xw_table_number(n), &n) !=
+	return xw_table_get(&f->ses.findings.left_before, &numbers, NULL, xw_table_number(n), &n) !=
 	       NULL;
 }
 
 void fsck_findings_free(struct fsck *f)
 {
-	xw_table_free(&f->findings.left_before);
+	xw_table_free(&f->ses.findings.left_before);
 }
 
 uint64_t fsck_repaired(const struct fsck_findings *all)
@@ -58,20 +58,20 @@ static unsigned part_of(const struct fsck *f, const struct fsck_about *a)
 		return FSCK_PART_SPACE;
 	if (a->id == FSCK_QUOTA_DAMAGED || a->id == FSCK_QUOTA_USAGE)
 		return FSCK_PART_QUOTA;
-	return f->part;
+	return f->round.part;
 }
 
 /* Does the finding follow from a repair? Otherwise the image had that damage when it was opened. */
 static bool follows(const struct fsck *f, const struct fsck_about *a)
 {
-	const unsigned round = f->looked[part_of(f, a)];
+	const unsigned round = f->ses.looked[part_of(f, a)];
 
-	return round && round <= f->round;
+	return round && round <= f->round.number;
 }
 
 static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 {
-	struct fsck_findings *all = &f->findings;
+	struct fsck_findings *all = &f->ses.findings;
 	const bool came = !follows(f, a);
 
 	if (xw_fsck_row(a->id)->severity == FSCK_NOTE) {
@@ -86,16 +86,16 @@ static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 
 static bool ask(struct fsck *f, const struct fsck_about *a)
 {
-	if (was_left(f, a) || !f->to || !f->to->ask)
+	if (was_left(f, a) || !f->ses.to || !f->ses.to->ask)
 		return false;
-	switch (f->to->ask(f->to_arg, f, a)) {
+	switch (f->ses.to->ask(f->ses.to_arg, f, a)) {
 	case FSCK_ANSWER_ALL:
-		f->findings.yes_to_all = true;
+		f->ses.findings.yes_to_all = true;
 		return true;
 	case FSCK_ANSWER_YES:
 		return true;
 	case FSCK_ANSWER_END:
-		f->findings.canceled = f->stop = true;
+		f->ses.findings.canceled = f->ses.stop = true;
 		return false;
 	default:
 		return false;
@@ -111,13 +111,13 @@ static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck
 	if (row->preen == FSCK_P_REPORT || f->opts.mode == FSCK_NO ||
 	    (beyond_repair && f->opts.mode != FSCK_PREEN))
 		return false;
-	if (f->must)
+	if (f->round.must)
 		return true;
 	if (f->opts.mode == FSCK_PREEN && row->preen == FSCK_P_ABORT) {
-		f->findings.ended = f->stop = true;
+		f->ses.findings.ended = f->ses.stop = true;
 		return false;
 	}
-	if (f->opts.mode != FSCK_ASK || f->findings.yes_to_all || !row->offer)
+	if (f->opts.mode != FSCK_ASK || f->ses.findings.yes_to_all || !row->offer)
 		return true;
 	*asked = true;
 	return ask(f, a);
@@ -128,7 +128,7 @@ static enum fsck_done done_of(const struct fsck *f, const struct fsck_row *row, 
 	/* With -p a later finding may end the check, and then nothing is written. */
 	if (repaired)
 		return f->opts.mode == FSCK_PREEN ? FSCK_DONE_ACCEPTED : FSCK_DONE_REPAIRED;
-	if (f->findings.ended)
+	if (f->ses.findings.ended)
 		return FSCK_DONE_ENDED;
 	return row->preen == FSCK_P_REPORT || !row->offer ? FSCK_DONE_REPORTED : FSCK_DONE_DECLINED;
 }
@@ -139,7 +139,8 @@ static enum fsck_done done_of(const struct fsck *f, const struct fsck_row *row, 
  */
 static bool is_wanted(const struct fsck *f, const struct fsck_about *a)
 {
-	return f->freed_in && f->freed_in <= f->round && f->opts.mode != FSCK_NO && follows(f, a) &&
+	return f->ses.freed_in && f->ses.freed_in <= f->round.number && f->opts.mode != FSCK_NO &&
+	       follows(f, a) &&
 	       (a->id == FSCK_BLOCK_BITMAP || a->id == FSCK_GROUP_FREE_BLOCKS ||
 		a->id == FSCK_FREE_BLOCKS || a->id == FSCK_QUOTA_USAGE);
 }
@@ -152,7 +153,7 @@ static bool is_recount(const struct fsck *f, const struct fsck_about *a)
 {
 	const struct fsck_opts *o = &f->opts;
 
-	return (a->id == FSCK_FREE_BLOCKS || a->id == FSCK_FREE_INODES) && !f->round &&
+	return (a->id == FSCK_FREE_BLOCKS || a->id == FSCK_FREE_INODES) && !f->round.number &&
 	       !o->optimize_dirs && !o->bmap2extent && !o->optimize_extents;
 }
 
@@ -162,37 +163,37 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	struct fsck_told told = {.about = a, .row = row};
 
 	/* Data that seems to be missing may only be unreadable. */
-	f->stop = f->stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
-	if (f->stop)
+	f->ses.stop = f->ses.stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
+	if (f->ses.stop)
 		return false;
-	if (f->round && was_left(f, a))
-		return f->must && f->opts.mode != FSCK_NO;
+	if (f->round.number && was_left(f, a))
+		return f->round.must && f->opts.mode != FSCK_NO;
 	if (is_wanted(f, a)) {
-		f->findings.notes++;
+		f->ses.findings.notes++;
 		return true;
 	}
 	told.repaired = decide(f, row, a, &told.asked);
 	told.done = done_of(f, row, told.repaired);
 	told.follows = follows(f, a);
 	if (!told.repaired && f->opts.mode != FSCK_NO) /* out of memory: it is reported again */
-		(void)xw_numbers_add(&f->findings.left_before, hash_of(a));
+		(void)xw_numbers_add(&f->ses.findings.left_before, hash_of(a));
 	count(f, a, told.repaired);
 	if (told.repaired && is_recount(f, a))
-		f->findings.recounted = true;
-	if (f->to && f->to->finding)
-		f->to->finding(f->to_arg, f, &told);
+		f->ses.findings.recounted = true;
+	if (f->ses.to && f->ses.to->finding)
+		f->ses.to->finding(f->ses.to_arg, f, &told);
 	return told.repaired;
 }
 
 int fsck_check_readable(struct fsck *f)
 {
-	const uint64_t off = __atomic_load_n(&f->unreadable, __ATOMIC_RELAXED);
+	const uint64_t off = __atomic_load_n(&f->ses.unreadable, __ATOMIC_RELAXED);
 
 	if (!off)
 		return 0;
-	xw_diag_clear(&f->diag);
-	return xw_fail_errno(&f->diag, XW_ERR_IO, EIO,
+	xw_diag_clear(&f->ses.diag);
+	return xw_fail_errno(&f->ses.diag, XW_ERR_IO, EIO,
 			     "%s: the check is incomplete, and nothing was repaired: cannot read "
 			     "block %" PRIu64,
-			     f->opts.image, off / xw_overlay_block_size(f->dev));
+			     f->opts.image, off / xw_overlay_block_size(f->ses.dev));
 }

@@ -9,13 +9,13 @@
 
 void fsck_line(struct fsck *f, enum fsck_line kind, const char *fmt, ...)
 {
-	char line[sizeof(f->diag.text)];
+	char line[sizeof(f->ses.diag.text)];
 	va_list ap;
 
-	if (!f->to || !f->to->line)
+	if (!f->ses.to || !f->ses.to->line)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	f->to->line(f->to_arg, f, kind, line);
+	f->ses.to->line(f->ses.to_arg, f, kind, line);
 }

@@ -25,18 +25,19 @@ void fsck_name_read(struct fsck *f)
 	struct xw_super sb;
 	size_t n;
 
-	if (xw_dev_pread(f->dev, raw, sizeof(raw), XW_SUPER_OFFSET) || xw_super_decode(raw, &sb)) {
-		xw_diag_clear(&f->diag);
+	if (xw_dev_pread(f->ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET) ||
+	    xw_super_decode(raw, &sb)) {
+		xw_diag_clear(&f->ses.diag);
 		return;
 	}
 	n = strnlen(sb.volume_name, sizeof(sb.volume_name));
 	if (is_printable(sb.volume_name, n))
-		snprintf(f->label, sizeof(f->label), "%.*s", (int)n, sb.volume_name);
+		snprintf(f->ses.label, sizeof(f->ses.label), "%.*s", (int)n, sb.volume_name);
 }
 
 const char *xw_fsck_name(const struct fsck *f)
 {
 	if (f->opts.name)
 		return f->opts.name;
-	return *f->label ? f->label : f->opts.image;
+	return *f->ses.label ? f->ses.label : f->opts.image;
 }

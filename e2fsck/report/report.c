@@ -10,49 +10,49 @@
 static void cancel(struct fsck *f, bool canceled)
 {
 	if (canceled)
-		f->findings.canceled = f->stop = true;
+		f->ses.findings.canceled = f->ses.stop = true;
 }
 
 void fsck_progress(struct fsck *f, uint64_t done, uint64_t of)
 {
-	if (f->to && f->to->progress)
-		cancel(f, f->to->progress(f->to_arg, f, done, of));
+	if (f->ses.to && f->ses.to->progress)
+		cancel(f, f->ses.to->progress(f->ses.to_arg, f, done, of));
 }
 
 void fsck_progress_end(struct fsck *f)
 {
-	if (f->to && f->to->progress_end)
-		f->to->progress_end(f->to_arg, f);
+	if (f->ses.to && f->ses.to->progress_end)
+		f->ses.to->progress_end(f->ses.to_arg, f);
 }
 
 void fsck_heading(struct fsck *f, const char *text)
 {
-	if (f->to && f->to->heading)
-		f->to->heading(f->to_arg, f, text);
+	if (f->ses.to && f->ses.to->heading)
+		f->ses.to->heading(f->ses.to_arg, f, text);
 }
 
 void fsck_pass(struct fsck *f, unsigned pass)
 {
-	if (f->pass == pass)
+	if (f->round.pass == pass)
 		return;
-	f->pass = pass;
-	if (f->to && f->to->pass)
-		cancel(f, f->to->pass(f->to_arg, f, pass));
+	f->round.pass = pass;
+	if (f->ses.to && f->ses.to->pass)
+		cancel(f, f->ses.to->pass(f->ses.to_arg, f, pass));
 	if (pass)
 		fsck_progress(f, 0, 1);
 }
 
 void fsck_pass_end(struct fsck *f)
 {
-	f->pass = 0;
-	if (f->to && f->to->pass_end)
-		cancel(f, f->to->pass_end(f->to_arg, f));
+	f->round.pass = 0;
+	if (f->ses.to && f->ses.to->pass_end)
+		cancel(f, f->ses.to->pass_end(f->ses.to_arg, f));
 }
 
 void fsck_forced(struct fsck *f)
 {
-	if (f->to && f->to->forced)
-		f->to->forced(f->to_arg, f);
+	if (f->ses.to && f->ses.to->forced)
+		f->ses.to->forced(f->ses.to_arg, f);
 }
 
 double xw_fsck_share(unsigned pass, double part)

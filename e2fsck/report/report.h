@@ -95,7 +95,7 @@ void fsck_pass(struct fsck *f, unsigned pass);
 void fsck_pass_end(struct fsck *f);
 /*
  * `done` of `of` units of the pass are checked. Cheap enough for loops over groups, but not over
- * inodes. Sets f->stop when the check has been canceled.
+ * inodes. Sets f->ses.stop when the check has been canceled.
  */
 void fsck_progress(struct fsck *f, uint64_t done, uint64_t of);
 void fsck_progress_end(struct fsck *f);
@@ -112,13 +112,13 @@ void fsck_line(struct fsck *f, enum fsck_line kind, const char *fmt, ...)
 
 static inline void fsck_tell_replayed(struct fsck *f)
 {
-	if (f->to && f->to->replayed)
-		f->to->replayed(f->to_arg, f);
+	if (f->ses.to && f->ses.to->replayed)
+		f->ses.to->replayed(f->ses.to_arg, f);
 }
 
 static inline bool fsck_is_ended(const struct fsck *f)
 {
-	return f->watch && f->watch->ended && f->watch->ended(f->watch->arg);
+	return f->ses.watch && f->ses.watch->ended && f->ses.watch->ended(f->ses.watch->arg);
 }
 
 #endif

@@ -68,7 +68,7 @@ void say_json_finding(const struct fsck *f, const struct fsck_told *t)
 		xw_json_str(&j, "text", text, strlen(text));
 	if (row->offer)
 		xw_json_str(&j, "offer", row->offer, strlen(row->offer));
-	xw_json_u64(&j, "round", f->round + 1);
+	xw_json_u64(&j, "round", f->round.number + 1);
 	if (t->follows)
 		xw_json_bool(&j, "follows", true);
 	xw_json_str(&j, "done", done, strlen(done));

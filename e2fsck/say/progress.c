@@ -168,7 +168,7 @@ bool say_progress(void *arg, const struct fsck *f, uint64_t done, uint64_t of)
 	const uint64_t mille = (uint64_t)(part * PER_MILLE);
 	const bool canceled = look_at_signals(s);
 
-	if (!p->on || f->round || (done && done < of && mille == p->reported))
+	if (!p->on || f->round.number || (done && done < of && mille == p->reported))
 		return canceled;
 	p->reported = mille;
 	if (p->fd >= 0)
@@ -188,7 +188,7 @@ void say_heading(void *arg, const struct fsck *f, const char *text)
 {
 	struct say *s = arg;
 
-	if (!has_headings(s, f) || (f->round && !s->verbose))
+	if (!has_headings(s, f) || (f->round.number && !s->verbose))
 		return;
 	say_wipe(s);
 	puts(text);
@@ -242,11 +242,11 @@ bool say_pass(void *arg, const struct fsck *f, unsigned pass)
 	p->pass = pass;
 	p->pass_began = cli_clock();
 	p->reported = 0;
-	if (pass == 1 && f->round) {
-		snprintf(round, sizeof(round), "Checking again (round %u)", f->round + 1);
+	if (pass == 1 && f->round.number) {
+		snprintf(round, sizeof(round), "Checking again (round %u)", f->round.number + 1);
 		say_heading(s, f, round);
 	}
-	if (pass && !f->stop && !canceled)
+	if (pass && !f->ses.stop && !canceled)
 		say_heading(s, f, headings[pass]);
 	return canceled;
 }

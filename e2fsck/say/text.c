@@ -53,7 +53,7 @@ void say_clean(const struct fsck *f, const struct fsck_summary *s)
 void say_forced(void *arg, const struct fsck *f)
 {
 	const struct say *s = arg;
-	const struct xw_super *sb = &f->img->sb;
+	const struct xw_super *sb = &f->ses.img->sb;
 	const int64_t age = f->opts.now - sb->lastcheck;
 
 	if (s->json || s->quiet)
@@ -68,7 +68,7 @@ void say_forced(void *arg, const struct fsck *f)
 	else if (sb->checkinterval && age >= (int64_t)sb->checkinterval)
 		printf("%s has gone %" PRId64 " days without being checked", xw_fsck_name(f),
 		       age / SECONDS_A_DAY);
-	else if (f->features_differ)
+	else if (f->start.features_differ)
 		printf("%s primary superblock features different from backup", xw_fsck_name(f));
 	else
 		return;
@@ -149,7 +149,7 @@ static void say_reboot(const struct fsck *f)
 void say_end(const struct say *s, const struct fsck *f, const struct fsck_summary *sum,
 	     bool modified)
 {
-	const struct fsck_findings *all = &f->findings;
+	const struct fsck_findings *all = &f->ses.findings;
 	const bool preen = f->opts.mode == FSCK_PREEN;
 
 	say_counted(s);
@@ -160,7 +160,7 @@ void say_end(const struct say *s, const struct fsck *f, const struct fsck_summar
 	if (!preen && (all->left || (!sum->valid && all->found)))
 		printf("\n%s: ********** WARNING: Filesystem still has errors **********\n\n",
 		       xw_fsck_name(f));
-	if (!sum->valid || f->stop)
+	if (!sum->valid || f->ses.stop)
 		return;
 	if (s->verbose)
 		say_statistics(sum);
@@ -177,17 +177,17 @@ void say_outcome(const struct say *s, const struct fsck *f, const struct fsck_ou
 {
 	struct fsck_summary sum = o->summary;
 
-	if (f->findings.canceled)
+	if (f->ses.findings.canceled)
 		printf("%s: xw-fsck canceled; nothing was changed.\n", xw_fsck_name(f));
 	else if (o->skipped && sum.valid && !f->opts.journal_only && !s->quiet && !o->rc)
 		say_clean(f, &sum);
-	if (o->skipped && f->findings.reboot && !s->quiet)
+	if (o->skipped && f->ses.findings.reboot && !s->quiet)
 		say_reboot(f);
 	if (o->rc)
 		sum.valid = false; /* the counts belong to a state that was not written */
-	if (f->findings.ended && f->findings.fixed)
+	if (f->ses.findings.ended && f->ses.findings.fixed)
 		printf("%s: nothing was repaired: the check ended before anything was written.\n",
 		       xw_fsck_name(f));
 	if (!o->skipped && !s->quiet)
-		say_end(s, f, &sum, o->committed && (f->findings.modified || o->recounted));
+		say_end(s, f, &sum, o->committed && (f->ses.findings.modified || o->recounted));
 }

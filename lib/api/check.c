@@ -136,9 +136,9 @@ static bool tell_progress(void *arg, const struct fsck *f, uint64_t done, uint64
 	struct run *r = arg;
 	const double part = of ? (double)XW_MIN(done, of) / (double)of : 1;
 
-	r->last.phase = phases[f->pass];
+	r->last.phase = phases[f->round.pass];
 	r->last.total = 1000;
-	r->last.done = f->round ? 1000 : (uint64_t)(xw_fsck_share(f->pass, part) * 10);
+	r->last.done = f->round.number ? 1000 : (uint64_t)(xw_fsck_share(f->round.pass, part) * 10);
 	return tick(r, !done);
 }
 
@@ -165,7 +165,7 @@ static void tell_finding(void *arg, const struct fsck *f, const struct fsck_told
 		.logical_block = number_of(a, 'l'),
 		.repaired = t->repaired,
 		.follows = t->follows,
-		.round = f->round + 1,
+		.round = f->round.number + 1,
 	};
 
 	if (r->c->finding)
@@ -193,7 +193,7 @@ static void take_result(struct run *r, const struct fsck *f, const struct fsck_o
 		.status = o->status,
 		.clean = t.clean,
 		.modified = t.modified,
-		.reboot = f->findings.reboot,
+		.reboot = f->ses.findings.reboot,
 		.skipped = o->skipped,
 		.pending = o->pending,
 		.completed = o->completed,
@@ -215,7 +215,7 @@ static void take_result(struct run *r, const struct fsck *f, const struct fsck_o
 		.hardlinks = n->links,
 		.fragmented_files = n->fragmented,
 		.fragmented_directories = n->fragmented_dirs,
-		.warnings = f->diag.warnings,
+		.warnings = f->ses.diag.warnings,
 		.seconds = xw_seconds_since(&r->began),
 	};
 }
@@ -226,9 +226,9 @@ static int judge(struct xw_check *c, const struct fsck *f, const struct fsck_out
 	const char *const why = xw_fsck_why(f, o);
 
 	xw_diag_clear(&c->diag);
-	if (f->findings.canceled)
+	if (f->ses.findings.canceled)
 		return xw_fail(&c->diag, XW_ERR_CANCELED, "%s: interrupted", f->opts.image);
-	if (!o->rc || f->findings.ended)
+	if (!o->rc || f->ses.findings.ended)
 		return 0;
 	return xw_fail(&c->diag, o->rc, "%s", why);
 }
@@ -242,7 +242,8 @@ int xw_check_run(struct xw_check *c, const char *path)
 	};
 	struct run r = {.c = c, .thread = pthread_self(), .last = {.phase = "open"}};
 	const struct xw_commit_watch watch = {.ended = is_ended, .arg = &r};
-	struct fsck f = {.opts = c->opts, .watch = &watch, .to = &reporter, .to_arg = &r};
+	struct fsck f = {
+		.opts = c->opts, .ses.watch = &watch, .ses.to = &reporter, .ses.to_arg = &r};
 	struct fsck_outcome o = {0};
 	int rc;
 
@@ -251,16 +252,16 @@ int xw_check_run(struct xw_check *c, const char *path)
 	xw_json_free(&c->json);
 	xw_diag_clear(&c->diag);
 	c->diag.warnings = 0;
-	f.diag = c->diag;
+	f.ses.diag = c->diag;
 	f.opts.image = path;
 	f.opts.all_told = true;
 	if (f.opts.mode == FSCK_ASK) /* there is no terminal to ask questions */
 		f.opts.mode = FSCK_NO;
-	o.status = xw_fsck_settle(&f.opts, &f.diag);
+	o.status = xw_fsck_settle(&f.opts, &f.ses.diag);
 	if (!o.status)
-		o.status = xw_fsck_check_undo(&f.opts, &f.diag);
+		o.status = xw_fsck_check_undo(&f.opts, &f.ses.diag);
 	if (o.status)
-		o.rc = f.diag.code;
+		o.rc = f.ses.diag.code;
 	else
 		xw_fsck_check(&f, &o);
 	take_result(&r, &f, &o);

@@ -43,7 +43,7 @@ struct faultdev {
 	XW_VEC(struct fault_event) events; /* what was done, in order */
 };
 
-/* Wraps `under`, owns it. Aborts the test when out of memory. Close as a device: &f->dev. */
+/* Wraps `under`, owns it. Aborts the test when out of memory. Close as a device: &f->ses.dev. */
 struct faultdev *faultdev_open(struct xw_dev *under);
 /* A memory device of `size` bytes, wrapped. */
 struct faultdev *faultdev_open_mem(uint64_t size, struct xw_diag *diag);

@@ -70,20 +70,20 @@ static inline void expect(enum fsck_id id)
 
 static inline void ok(int rc)
 {
-	ck_assert_msg(!rc, "%d: %s", rc, f.diag.text);
+	ck_assert_msg(!rc, "%d: %s", rc, f.ses.diag.text);
 }
 
 static inline void put(xw_blk blk, const void *data, size_t len)
 {
-	ok(xw_dev_pwrite(f.dev, data, len, blk * BS));
-	xw_image_forget(f.img);
+	ok(xw_dev_pwrite(f.ses.dev, data, len, blk * BS));
+	xw_image_forget(f.ses.img);
 }
 
 static inline const uint8_t *at(xw_blk blk)
 {
 	static uint8_t buf[BS];
 
-	ok(xw_dev_pread(f.dev, buf, BS, blk * BS));
+	ok(xw_dev_pread(f.ses.dev, buf, BS, blk * BS));
 	return buf;
 }
 
@@ -92,12 +92,12 @@ static inline void put_inode(xw_ino ino, const struct xw_inode *in)
 	uint8_t raw[SIZE] = {0};
 	struct xw_group_desc gd;
 
-	xw_inode_encode(in, &f.img->sb, raw);
-	xw_inode_set_csum(raw, &f.img->sb, f.img->csum_seed, ino);
-	ok(xw_image_group(f.img, (ino - 1) / f.img->sb.inodes_per_group, &gd));
-	ok(xw_dev_pwrite(f.dev, raw, SIZE,
-			 gd.inode_table * BS + (ino - 1) % f.img->sb.inodes_per_group * SIZE));
-	xw_image_forget(f.img);
+	xw_inode_encode(in, &f.ses.img->sb, raw);
+	xw_inode_set_csum(raw, &f.ses.img->sb, f.ses.img->csum_seed, ino);
+	ok(xw_image_group(f.ses.img, (ino - 1) / f.ses.img->sb.inodes_per_group, &gd));
+	ok(xw_dev_pwrite(f.ses.dev, raw, SIZE,
+			 gd.inode_table * BS + (ino - 1) % f.ses.img->sb.inodes_per_group * SIZE));
+	xw_image_forget(f.ses.img);
 }
 
 /* Bitmaps and tables as mke2fs places them with flex_bg. */
@@ -114,9 +114,9 @@ static inline void put_group(uint64_t group, const struct xw_group_desc *gd)
 {
 	uint8_t raw[64] = {0};
 
-	xw_group_encode(gd, &f.img->sb, f.img->csum_seed, (uint32_t)group, raw);
-	ok(xw_dev_pwrite(f.dev, raw, sizeof(raw), 2 * BS + group * sizeof(raw)));
-	xw_image_forget(f.img);
+	xw_group_encode(gd, &f.ses.img->sb, f.ses.img->csum_seed, (uint32_t)group, raw);
+	ok(xw_dev_pwrite(f.ses.dev, raw, sizeof(raw), 2 * BS + group * sizeof(raw)));
+	xw_image_forget(f.ses.img);
 }
 
 /* 16 MiB, two groups, metadata_csum, 64bit, flex_bg, records of 256 bytes. */
@@ -127,11 +127,11 @@ static inline void open_bytes(void)
 
 	FIX(super_csum, super);
 	memset(&f, 0, sizeof(f));
-	ok(xw_dev_open_mem((uint64_t)BLOCKS * BS, &f.diag, &base));
-	ok(xw_overlay_open(base, BS, &f.diag, &f.dev));
-	ok(xw_dev_pwrite(f.dev, super, sizeof(super), XW_SUPER_OFFSET));
-	ok(xw_image_open(f.dev, XW_IMAGE_NOCSUM | XW_IMAGE_LENIENT, &f.diag, &f.img));
-	for (uint64_t g = 0; g < f.img->groups; g++) {
+	ok(xw_dev_open_mem((uint64_t)BLOCKS * BS, &f.ses.diag, &base));
+	ok(xw_overlay_open(base, BS, &f.ses.diag, &f.ses.dev));
+	ok(xw_dev_pwrite(f.ses.dev, super, sizeof(super), XW_SUPER_OFFSET));
+	ok(xw_image_open(f.ses.dev, XW_IMAGE_NOCSUM | XW_IMAGE_LENIENT, &f.ses.diag, &f.ses.img));
+	for (uint64_t g = 0; g < f.ses.img->groups; g++) {
 		const struct xw_group_desc gd = group_of_bytes(g);
 
 		put_group(g, &gd);
@@ -144,8 +144,8 @@ static inline void open_bytes(void)
 static inline void close_bytes(void)
 {
 	fsck_facts_free(&f);
-	xw_image_close(f.img);
-	xw_dev_close(f.dev);
+	xw_image_close(f.ses.img);
+	xw_dev_close(f.ses.dev);
 }
 
 #endif

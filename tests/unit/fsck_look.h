@@ -15,7 +15,7 @@ static inline void begin(bool agree)
 	ok(fsck_claim_metadata(&f));
 	agreed = agree;
 	l = (struct fsck_look){.f = &f, .raw = raw};
-	xw_walk_map_init(&l.walk, f.dev, &f.img->sb);
+	xw_walk_map_init(&l.walk, f.ses.dev, &f.ses.img->sb);
 	l.walk.full_room = l.walk.outvote = true; /* as inodes.c has it */
 	ok(xw_blockset_new(BLOCKS, &l.met));
 }

@@ -18,7 +18,7 @@ static uint8_t right[XW_SUPER_SIZE], raw[XW_SUPER_SIZE];
 
 static void put_super(uint64_t off, const uint8_t *super)
 {
-	ok(xw_dev_pwrite(f.dev, super, XW_SUPER_SIZE, off));
+	ok(xw_dev_pwrite(f.ses.dev, super, XW_SUPER_SIZE, off));
 }
 
 static void put_root(void)
@@ -42,7 +42,7 @@ static void start(bool copy)
 	memset(bits + 8, 0xFF, sizeof(bits) - 8); /* of 64 inodes */
 	for (uint64_t g = 0; g < 2; g++)
 		put(group_of_bytes(g).inode_bitmap, bits, sizeof(bits));
-	sb = f.img->sb;
+	sb = f.ses.img->sb;
 	xw_super_encode(&sb, right);
 	put_super(XW_SUPER_OFFSET, right);
 	memcpy(raw, right, sizeof(raw));
@@ -67,7 +67,7 @@ static void put_primary(bool seal)
 
 static bool is_right(void)
 {
-	ok(xw_dev_pread(f.dev, raw, sizeof(raw), XW_SUPER_OFFSET));
+	ok(xw_dev_pread(f.ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET));
 	return !memcmp(raw, right, sizeof(raw));
 }
 
@@ -156,7 +156,7 @@ START_TEST(one_field)
 					  fields[i].value);
 			ck_assert_int_eq(found[FSCK_SUPER_CSUM], !seal);
 			ck_assert_uint_eq(n_found, 1 + !seal);
-			ck_assert(f.changed && f.renew_backups && !f.from_backup);
+			ck_assert(f.round.changed && f.ses.renew_backups && !f.start.from_backup);
 		} else if (copy) { /* as it may be stale, everything is checked */
 			expect(FSCK_SUPER_LOST);
 			right[STATE_AT] &= (uint8_t)~XW_STATE_VALID;
@@ -165,11 +165,12 @@ START_TEST(one_field)
 			memcpy(raw + SUM_AT, right + SUM_AT, 4);
 			ck_assert_msg(!memcmp(raw, right, sizeof(raw)), "%s 0x%x", fields[i].name,
 				      fields[i].value);
-			ck_assert(f.from_backup && f.super_lost && f.backup_group == 1);
+			ck_assert(f.start.from_backup && f.start.super_lost &&
+				  f.start.backup_group == 1);
 		} else {
 			ck_assert_msg(is_right(), "%s 0x%x, alone", fields[i].name,
 				      fields[i].value);
-			ck_assert(f.super_lost && !f.from_backup);
+			ck_assert(f.start.super_lost && !f.start.from_backup);
 		}
 		close_bytes();
 	}
@@ -185,10 +186,10 @@ START_TEST(one_vote)
 		start(true);
 		spoil(i);
 		put_primary(true);
-		ok(xw_dev_pread(f.dev, right, sizeof(right), XW_SUPER_OFFSET));
+		ok(xw_dev_pread(f.ses.dev, right, sizeof(right), XW_SUPER_OFFSET));
 		ok(fsck_choose_super(&f));
 		ck_assert_msg(is_right() && !n_found, "%s 0x%x", fields[i].name, fields[i].value);
-		ck_assert(f.stale_backups && !f.changed);
+		ck_assert(f.start.stale_backups && !f.round.changed);
 		close_bytes();
 	}
 }
@@ -211,18 +212,18 @@ START_TEST(declined)
 		memcpy(was, raw, sizeof(was));
 		rc = fsck_choose_super(&f);
 		ck_assert_uint_ge(n_found, 1);
-		ok(xw_dev_pread(f.dev, raw, sizeof(raw), XW_SUPER_OFFSET));
+		ok(xw_dev_pread(f.ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET));
 		if (usable && fields[i].off != 0x4C && fields[i].value != 99999) {
 			ok(rc);
 			if (!_i) { /* neither is the checksum made right, nor do copies follow */
 				ck_assert_msg(!memcmp(raw, was, sizeof(raw)), "%s 0x%x",
 					      fields[i].name, fields[i].value);
-				ck_assert(!f.changed && !f.renew_backups);
+				ck_assert(!f.round.changed && !f.ses.renew_backups);
 			}
 		} else if (!usable) {
 			ok(rc);
 			ck_assert(memcmp(raw, was, sizeof(was)) != 0); /* on the overlay */
-			ck_assert(f.opts.mode == FSCK_NO && f.leave == !_i);
+			ck_assert(f.opts.mode == FSCK_NO && f.ses.report_only == !_i);
 		}
 		close_bytes();
 	}
@@ -235,8 +236,9 @@ START_TEST(sound)
 		start(copy);
 		ok(fsck_choose_super(&f));
 		expect(FSCK_IDS);
-		ck_assert(is_right() && !f.changed && !f.renew_backups && !f.stale_backups);
-		ck_assert_uint_eq(f.backup_group, copy);
+		ck_assert(is_right() && !f.round.changed && !f.ses.renew_backups &&
+			  !f.start.stale_backups);
+		ck_assert_uint_eq(f.start.backup_group, copy);
 		close_bytes();
 	}
 }
@@ -254,8 +256,8 @@ START_TEST(declined_alone)
 			put_primary(false);
 			ok(fsck_choose_super(&f));
 			ck_assert_uint_ge(n_found, 1);
-			ck_assert(f.opts.mode == FSCK_NO && f.leave);
-			ok(xw_dev_pread(f.dev, raw, sizeof(raw), XW_SUPER_OFFSET));
+			ck_assert(f.opts.mode == FSCK_NO && f.ses.report_only);
+			ok(xw_dev_pread(f.ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET));
 			/* on the overlay */
 			ck_assert_msg(is_usable(), "%s 0x%x", fields[i].name, fields[i].value);
 		}
@@ -292,7 +294,7 @@ START_TEST(kept)
 		ok(fsck_choose_super(&f));
 		expect(FSCK_IDS);
 		ck_assert_msg(is_right(), "0x%x at 0x%x", dynamic[i].xor, dynamic[i].off);
-		ck_assert_int_eq(f.stale_backups, dynamic[i].stale);
+		ck_assert_int_eq(f.start.stale_backups, dynamic[i].stale);
 		close_bytes();
 	}
 }
@@ -320,12 +322,13 @@ START_TEST(no_primary)
 			ok(fsck_choose_super(&f));
 			expect(FSCK_SUPER_LOST);
 			ck_assert_uint_eq(last.blk, SECOND);
-			ck_assert(f.super_lost && f.from_backup && f.backup_group == 1);
+			ck_assert(f.start.super_lost && f.start.from_backup &&
+				  f.start.backup_group == 1);
 			ck_assert(!is_right() && !(raw[STATE_AT] & XW_STATE_VALID));
 			ck_assert_uint_eq(peek16(raw + 0x5A), 0); /* its own group */
 		} else { /* all but the magic is there */
 			ok(fsck_choose_super(&f));
-			ck_assert(f.super_lost);
+			ck_assert(f.start.super_lost);
 			ck_assert_uint_eq(peek16(at(1) + MAGIC_AT), XW_SUPER_MAGIC);
 		}
 		close_bytes();
@@ -339,7 +342,7 @@ START_TEST(foreign_copy)
 	struct xw_super sb;
 
 	start(true);
-	sb = f.img->sb;
+	sb = f.ses.img->sb;
 	memset(sb.uuid, 7, sizeof(sb.uuid));
 	sb.mkfs_time++;
 	sb.block_group_nr = 1;
@@ -348,7 +351,7 @@ START_TEST(foreign_copy)
 	put_super(SECOND * BS, raw);
 	ok(fsck_choose_super(&f));
 	expect(FSCK_IDS);
-	ck_assert(is_right() && !f.stale_backups && !f.backup_group);
+	ck_assert(is_right() && !f.start.stale_backups && !f.start.backup_group);
 	close_bytes();
 }
 END_TEST
@@ -360,12 +363,12 @@ START_TEST(named_copy)
 	f.opts.backup = SECOND;
 	ok(fsck_choose_super(&f));
 	expect(FSCK_IDS);
-	ck_assert(!f.from_backup);
+	ck_assert(!f.start.from_backup);
 	raw[0] ^= 1;
 	put_primary(false);
 	ok(fsck_choose_super(&f));
 	expect(FSCK_SUPER_LOST);
-	ck_assert(f.from_backup);
+	ck_assert(f.start.from_backup);
 	f.opts.backup = 9000;
 	ck_assert_int_eq(fsck_choose_super(&f), XW_ERR_INPUT);
 	close_bytes();

@@ -56,8 +56,8 @@ START_TEST(block_map)
 		if (inside)
 			ck_assert_uint_eq(peek32(got + 4 * pointers[i].entry),
 					  agreed ? 0 : BLOCKS + 3);
-		fsck_kept_free(&f.owners);
-		memset(&f.owners.kept, 0, sizeof(f.owners.kept));
+		fsck_kept_free(&f.facts.owners);
+		memset(&f.facts.owners.kept, 0, sizeof(f.facts.owners.kept));
 	}
 	end();
 }
@@ -83,8 +83,8 @@ static const struct {
 START_TEST(claims)
 {
 	begin(true);
-	f.img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
-	f.img->sb.orphan_file_inum = INO + 1;
+	f.ses.img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
+	f.ses.img->sb.orphan_file_inum = INO + 1;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(owners); i++) {
 		const xw_blk blk = 1000 + 10 * i;
 		const struct fsck_inode *facts;
@@ -142,13 +142,13 @@ START_TEST(shared_clusters)
 		const struct fsck_inode *facts;
 
 		begin(true);
-		f.img->sb.feature_ro_compat |= XW_RO_BIGALLOC;
-		f.img->sb.log_cluster_size = 2;
-		f.img->sb.clusters_per_group = f.img->sb.blocks_per_group / 4;
-		f.img->sb.first_data_block = 0;
-		fsck_owners_free(&f.owners);
-		memset(&f.owners, 0, sizeof(f.owners));
-		ok(xw_blockset_new(BLOCKS, &f.owners.claims));
+		f.ses.img->sb.feature_ro_compat |= XW_RO_BIGALLOC;
+		f.ses.img->sb.log_cluster_size = 2;
+		f.ses.img->sb.clusters_per_group = f.ses.img->sb.blocks_per_group / 4;
+		f.ses.img->sb.first_data_block = 0;
+		fsck_owners_free(&f.facts.owners);
+		memset(&f.facts.owners, 0, sizeof(f.facts.owners));
+		ok(xw_blockset_new(BLOCKS, &f.facts.owners.claims));
 		load(XW_S_IFREG, 0, 2 * BS);
 		l.map.runs.n = l.map.nodes.n = 0;
 		l.map.wanted = 0;
@@ -156,7 +156,7 @@ START_TEST(shared_clusters)
 			ck_assert(!xw_vec_push(&l.map.runs, clusters[i].runs[k]));
 		ok(fsck_look_claim(&l));
 		expect(clusters[i].misplaced ? FSCK_CLUSTER : FSCK_IDS);
-		ck_assert_uint_eq(f.misplaced.n, clusters[i].misplaced);
+		ck_assert_uint_eq(f.facts.misplaced.n, clusters[i].misplaced);
 		ck_assert_msg(l.blocks == 4 * clusters[i].clusters, "row %zu: %u blocks", i,
 			      (unsigned)l.blocks);
 		facts = fsck_inode(&f, l.ino);

@@ -25,19 +25,19 @@ static void start(void)
 
 	open_bytes();
 	f.opts = (struct fsck_opts){.mode = FSCK_YES, .now = NOW, .image = "img"};
-	f.img->sb.feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
-	f.img->sb.journal_inum = 0;
-	f.img->sb.state = XW_STATE_VALID;
+	f.ses.img->sb.feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
+	f.ses.img->sb.journal_inum = 0;
+	f.ses.img->sb.state = XW_STATE_VALID;
 	ok(fsck_super_write(&f));
-	f.changed = false;
+	f.round.changed = false;
 	memset(old, WAS, sizeof(old));
 	put(SECOND, old, sizeof(old));
 	put(SECOND + 1, old, sizeof(old));
-	f.features[0] = f.img->sb.feature_compat;
-	f.features[1] = f.img->sb.feature_incompat;
-	f.features[2] = f.img->sb.feature_ro_compat;
+	f.start.features[0] = f.ses.img->sb.feature_compat;
+	f.start.features[1] = f.ses.img->sb.feature_incompat;
+	f.start.features[2] = f.ses.img->sb.feature_ro_compat;
 	ok(fsck_claim_metadata(&f));
-	f.owners.settled = true;
+	f.facts.owners.settled = true;
 }
 
 /* ---- what is clean ---- */
@@ -46,14 +46,14 @@ START_TEST(clean)
 {
 	start();
 	ck_assert(fsck_is_clean(&f));
-	ck_assert(f.img->flags & XW_IMAGE_NOCSUM);
+	ck_assert(f.ses.img->flags & XW_IMAGE_NOCSUM);
 	close_bytes();
 }
 END_TEST
 
 static void spoil(int k)
 {
-	struct xw_super *sb = &f.img->sb;
+	struct xw_super *sb = &f.ses.img->sb;
 	struct xw_group_desc gd = group_of_bytes(1);
 	uint8_t byte = 9;
 
@@ -85,7 +85,7 @@ static void spoil(int k)
 		sb->def_hash_version = 3;
 		break;
 	case 8: /* only the checksum of the superblock */
-		ok(xw_dev_pwrite(f.dev, &byte, 1, XW_SUPER_OFFSET + 0x300));
+		ok(xw_dev_pwrite(f.ses.dev, &byte, 1, XW_SUPER_OFFSET + 0x300));
 		break;
 	case 9:
 		gd.inode_table = BLOCKS - 3;
@@ -100,8 +100,8 @@ static void spoil(int k)
 		put_group(1, &gd);
 		break;
 	default: /* the checksum of a descriptor */
-		ok(xw_dev_pwrite(f.dev, &byte, 1, 2 * BS + 64 + 0x1E));
-		xw_image_forget(f.img);
+		ok(xw_dev_pwrite(f.ses.dev, &byte, 1, 2 * BS + 64 + 0x1E));
+		xw_image_forget(f.ses.img);
 	}
 }
 
@@ -110,7 +110,7 @@ START_TEST(not_clean)
 	start();
 	spoil(_i);
 	ck_assert(!fsck_is_clean(&f));
-	ck_assert(!f.diag.code);
+	ck_assert(!f.ses.diag.code);
 	close_bytes();
 }
 END_TEST
@@ -118,7 +118,7 @@ END_TEST
 /* As far as it may go. */
 START_TEST(just_clean)
 {
-	struct xw_super *sb = (start(), &f.img->sb);
+	struct xw_super *sb = (start(), &f.ses.img->sb);
 	struct xw_group_desc gd = group_of_bytes(1);
 
 	sb->state |= XW_STATE_ORPHAN;
@@ -147,13 +147,13 @@ END_TEST
 
 static struct xw_super closed(bool commit)
 {
-	struct xw_dev *const dev = f.dev;
+	struct xw_dev *const dev = f.ses.dev;
 	uint8_t raw[XW_SUPER_SIZE];
 	struct xw_super sb;
 
 	ok(fsck_close(&f, commit));
-	ck_assert(!f.img && !f.dev);
-	f.dev = dev;
+	ck_assert(!f.ses.img && !f.ses.dev);
+	f.ses.dev = dev;
 	ok(xw_dev_pread(dev, raw, sizeof(raw), XW_SUPER_OFFSET));
 	ck_assert_int_eq(xw_super_verify(raw), 0);
 	ok(xw_super_decode(raw, &sb));
@@ -178,20 +178,21 @@ START_TEST(final_state)
 	struct xw_super sb;
 
 	start();
-	f.img->sb.state = was;
-	f.img->sb.wtime = f.img->sb.lastcheck = 5;
-	f.img->sb.mnt_count = 6;
-	f.img->sb.error_count = f.img->sb.first_error_ino = f.img->sb.last_error_line = 7;
-	f.img->sb.first_error_time = f.img->sb.last_error_time = 8;
-	f.img->sb.first_error_block = f.img->sb.last_error_block = 9;
-	f.img->sb.first_error_line = f.img->sb.last_error_ino = 9;
-	f.img->sb.first_error_errcode = f.img->sb.last_error_errcode = 9;
-	f.img->sb.first_error_func[0] = f.img->sb.last_error_func[0] = 'x';
+	f.ses.img->sb.state = was;
+	f.ses.img->sb.wtime = f.ses.img->sb.lastcheck = 5;
+	f.ses.img->sb.mnt_count = 6;
+	f.ses.img->sb.error_count = f.ses.img->sb.first_error_ino = f.ses.img->sb.last_error_line =
+		7;
+	f.ses.img->sb.first_error_time = f.ses.img->sb.last_error_time = 8;
+	f.ses.img->sb.first_error_block = f.ses.img->sb.last_error_block = 9;
+	f.ses.img->sb.first_error_line = f.ses.img->sb.last_error_ino = 9;
+	f.ses.img->sb.first_error_errcode = f.ses.img->sb.last_error_errcode = 9;
+	f.ses.img->sb.first_error_func[0] = f.ses.img->sb.last_error_func[0] = 'x';
 	ok(fsck_super_write(&f));
-	f.full = ends[_i].full;
+	f.ses.full = ends[_i].full;
 	f.opts.mode = ends[_i].no ? FSCK_NO : FSCK_YES;
-	f.findings.left = ends[_i].left;
-	f.stop = ends[_i].stop;
+	f.ses.findings.left = ends[_i].left;
+	f.ses.stop = ends[_i].stop;
 	sb = closed(ends[_i].commit);
 	ck_assert_int_eq(sb.wtime, written ? NOW : 5);
 	ck_assert_int_eq(sb.lastcheck, sound ? NOW : 5);
@@ -207,7 +208,7 @@ START_TEST(final_state)
 	ck_assert_uint_eq(sb.first_error_block + sb.last_error_block, sound ? 0 : 18);
 	ck_assert(sound ? !sb.first_error_func[0] && !sb.last_error_func[0]
 			: sb.first_error_func[0] == 'x' && sb.last_error_func[0] == 'x');
-	xw_dev_close(f.dev);
+	xw_dev_close(f.ses.dev);
 }
 END_TEST
 
@@ -230,28 +231,28 @@ START_TEST(renewed_copies)
 	uint8_t copy[BS], descs[BS], primary[BS];
 
 	start();
-	f.renew_backups = copies[_i].renew;
-	f.stale_backups = copies[_i].stale;
-	f.full = copies[_i].full;
-	f.owners.settled = copies[_i].settled;
+	f.ses.renew_backups = copies[_i].renew;
+	f.start.stale_backups = copies[_i].stale;
+	f.ses.full = copies[_i].full;
+	f.facts.owners.settled = copies[_i].settled;
 	if (copies[_i].feature >= 0)
-		f.features[copies[_i].feature] ^= 0x20;
+		f.start.features[copies[_i].feature] ^= 0x20;
 	sb = closed(copies[_i].commit);
-	ok(xw_dev_pread(f.dev, copy, BS, SECOND * BS));
-	ok(xw_dev_pread(f.dev, descs, BS, (SECOND + 1) * BS));
-	ok(xw_dev_pread(f.dev, primary, BS, 2 * BS));
+	ok(xw_dev_pread(f.ses.dev, copy, BS, SECOND * BS));
+	ok(xw_dev_pread(f.ses.dev, descs, BS, (SECOND + 1) * BS));
+	ok(xw_dev_pread(f.ses.dev, primary, BS, 2 * BS));
 	if (copies[_i].renewed) {
 		sb.block_group_nr = 1;
 		xw_super_encode(&sb, primary);
 		ck_assert(!memcmp(copy, primary, 0x3A) && !xw_super_verify(copy));
 		ck_assert_uint_eq(peek16(copy + 0x5A), 1);
-		ok(xw_dev_pread(f.dev, primary, BS, 2 * BS));
+		ok(xw_dev_pread(f.ses.dev, primary, BS, 2 * BS));
 		ck_assert_mem_eq(descs, primary, BS);
 	} else {
 		for (int i = 0; i < BS; i++)
 			ck_assert(copy[i] == WAS && descs[i] == WAS);
 	}
-	xw_dev_close(f.dev);
+	xw_dev_close(f.ses.dev);
 }
 END_TEST
 
@@ -264,22 +265,22 @@ START_TEST(same_places)
 	memcpy(descs, at(2), BS);
 	poke16(descs + 0x0C, 99); /* free blocks */
 	put(SECOND + 1, descs, BS);
-	f.renew_backups = true;
+	f.ses.renew_backups = true;
 	closed(true);
-	ok(xw_dev_pread(f.dev, now, BS, (SECOND + 1) * BS));
+	ok(xw_dev_pread(f.ses.dev, now, BS, (SECOND + 1) * BS));
 	ck_assert_mem_eq(now, descs, BS);
-	xw_dev_close(f.dev);
+	xw_dev_close(f.ses.dev);
 	for (int place = 0; place < 3; place++) {
 		start();
 		memcpy(descs, at(2), BS);
 		descs[64 + 4 * place] ^= 1;
 		put(SECOND + 1, descs, BS);
-		f.renew_backups = true;
+		f.ses.renew_backups = true;
 		closed(true);
-		ok(xw_dev_pread(f.dev, now, BS, (SECOND + 1) * BS));
-		ok(xw_dev_pread(f.dev, descs, BS, 2 * BS));
+		ok(xw_dev_pread(f.ses.dev, now, BS, (SECOND + 1) * BS));
+		ok(xw_dev_pread(f.ses.dev, descs, BS, 2 * BS));
 		ck_assert_mem_eq(now, descs, BS);
-		xw_dev_close(f.dev);
+		xw_dev_close(f.ses.dev);
 	}
 }
 END_TEST

@@ -258,7 +258,7 @@ START_TEST(named_copies)
 		memset(&f, 0, sizeof(f));
 		start(16 * MIB + (named[i].log == 6 ? MIB : 0));
 		put_copy(sb, 1, named[i].at);
-		f.dev = dev;
+		f.ses.dev = dev;
 		f.opts.image = "img";
 		f.opts.backup = named[i].block;
 		f.opts.block_size = named[i].size;

@@ -47,9 +47,9 @@ static void begin(xw_ino dir)
 	};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(dirs); i++) {
-		if (!f.dirs.n || f.dirs.n < XW_ARRAY_SIZE(dirs))
-			ck_assert(!xw_vec_push(&f.dirs, dirs[i]));
-		f.dirs.v[i] = dirs[i];
+		if (!f.facts.dirs.n || f.facts.dirs.n < XW_ARRAY_SIZE(dirs))
+			ck_assert(!xw_vec_push(&f.facts.dirs, dirs[i]));
+		f.facts.dirs.v[i] = dirs[i];
 		fact(dirs[i].ino, XW_FT_DIR, 0);
 	}
 	fact(FILE_INO, XW_FT_REG, 0);
@@ -57,7 +57,7 @@ static void begin(xw_ino dir)
 	fact(SYSTEM, XW_FT_REG, FSCK_I_SYSTEM);
 	fact(SECRET, XW_FT_REG, FSCK_I_ENCRYPT);
 	fact(FIFO, XW_FT_FIFO, 0);
-	f.lost_found = 0;
+	f.facts.lost_found = 0;
 	s = (struct fsck_dirscan){
 		.f = &f, .filetype = true, .kept = kept, .dups = dups, .copy = copy};
 	fsck_dir_enter(&s, dir == DIR ? 1 : 0);
@@ -219,7 +219,7 @@ static void prepare(const struct row *r)
 	s.filetype = r->how != NO_TYPES;
 	s.encrypted = r->how == ENCRYPTED;
 	s.folded = r->how == FOLDED || r->how == STRICT || r->how == LOOSE;
-	f.img->sb.encoding_flags = r->how == STRICT;
+	f.ses.img->sb.encoding_flags = r->how == STRICT;
 	f.opts.check_encoding = r->how == LOOSE;
 	write_block(r->was);
 }
@@ -283,17 +283,17 @@ START_TEST(facts)
 	ck_assert_uint_eq(s.d->subdirs, 1);
 	ck_assert_uint_eq(fsck_dir(&f, SUBDIR)->parent, DIR);
 	ck_assert_uint_eq(fsck_inode(&f, SUBDIR)->names, 1);
-	ck_assert_uint_eq(f.lost_found, 0);
+	ck_assert_uint_eq(f.facts.lost_found, 0);
 	begin(DIR);
 	write_block("lost+found=31,20,2 a=30,44,1"); /* a later block */
 	judge(false);
 	expect(FSCK_IDS);
-	ck_assert_uint_eq(f.lost_found, 0); /* it is another directory's */
+	ck_assert_uint_eq(f.facts.lost_found, 0); /* it is another directory's */
 	begin(XW_INO_ROOT);
 	write_block(".=2,12,2 ..=2,12,2 lost+found=31,20,2 a=30,20,1");
 	judge(true);
 	expect(FSCK_IDS);
-	ck_assert_uint_eq(f.lost_found, SUBDIR);
+	ck_assert_uint_eq(f.facts.lost_found, SUBDIR);
 	begin(DIR);
 	fsck_inode(&f, FILE_INO)->names = 65534;
 	write_block(DOTS "a=30,12,1 b=30,28,1");
@@ -318,7 +318,7 @@ START_TEST(index_follows)
 		begin(DIR);
 		s.d->indexed = k > 0;
 		s.folded = k == 2;
-		f.img->sb.encoding_flags = 1;
+		f.ses.img->sb.encoding_flags = 1;
 		write_block(k == 2 ? DOTS "\xff=30,40,1" : DOTS "a/=30,40,1");
 		judge(true);
 		expect(k == 2 ? FSCK_DIR_NAME_UTF8 : FSCK_DIR_NAME_BYTES);

@@ -42,8 +42,8 @@ static void start(void)
 	last_group = group_of_bytes(1);
 	last_group.free_blocks = 7591;
 	put_bits(last_group.block_bitmap, 600, 8191);
-	last_group.block_bitmap_csum =
-		xw_bitmap_csum(&f.img->sb, f.img->csum_seed, at(last_group.block_bitmap), BS);
+	last_group.block_bitmap_csum = xw_bitmap_csum(&f.ses.img->sb, f.ses.img->csum_seed,
+						      at(last_group.block_bitmap), BS);
 	put_group(1, &last_group);
 	put_bits(group_of_bytes(0).inode_bitmap, 14, 64);
 }
@@ -90,18 +90,18 @@ START_TEST(penalty)
 {
 	start();
 	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
-		struct xw_super sb = f.img->sb;
+		struct xw_super sb = f.ses.img->sb;
 
 		memset((uint8_t *)&sb + fields[i].off, 0, fields[i].len);
 		memcpy((uint8_t *)&sb + fields[i].off, &fields[i].value,
 		       XW_MIN(fields[i].len, sizeof(fields[i].value)));
 		ck_assert_msg(fsck_super_usable(&sb) == fields[i].usable, "%s %llu", fields[i].name,
 			      (unsigned long long)fields[i].value);
-		ck_assert_msg((fsck_super_penalty(f.dev, &sb) <= fsck_super_ideal(&sb)) ==
+		ck_assert_msg((fsck_super_penalty(f.ses.dev, &sb) <= fsck_super_ideal(&sb)) ==
 				      fields[i].fits,
 			      "%s %llu", fields[i].name, (unsigned long long)fields[i].value);
 	}
-	ck_assert_int_eq(fsck_super_penalty(f.dev, &f.img->sb), -4);
+	ck_assert_int_eq(fsck_super_penalty(f.ses.dev, &f.ses.img->sb), -4);
 	close_bytes();
 }
 END_TEST
@@ -123,7 +123,7 @@ START_TEST(groups)
 {
 	for (int k = 0; k < 5; k++) {
 		struct xw_group_desc gd = (start(), group_of_bytes(1));
-		struct xw_super sb = f.img->sb;
+		struct xw_super sb = f.ses.img->sb;
 
 		if (k == 1)
 			gd.inode_table = BLOCKS - 5;
@@ -134,8 +134,8 @@ START_TEST(groups)
 		if (k == 4)
 			gd = (struct xw_group_desc){.block_bitmap = 0};
 		put_group(1, &gd);
-		ck_assert_msg((fsck_super_penalty(f.dev, &sb) <= fsck_super_ideal(&sb)) == !k,
-			      "case %d: %d", k, fsck_super_penalty(f.dev, &sb));
+		ck_assert_msg((fsck_super_penalty(f.ses.dev, &sb) <= fsck_super_ideal(&sb)) == !k,
+			      "case %d: %d", k, fsck_super_penalty(f.ses.dev, &sb));
 		close_bytes();
 	}
 }
@@ -146,19 +146,19 @@ END_TEST
 START_TEST(root_table)
 {
 	start();
-	ck_assert(fsck_is_root_table(f.dev, f.img, TABLE));
-	ck_assert(!fsck_is_root_table(f.dev, f.img, TABLE + 1));
-	ck_assert(!fsck_is_root_table(f.dev, f.img, TABLE + 16));
+	ck_assert(fsck_is_root_table(f.ses.dev, f.ses.img, TABLE));
+	ck_assert(!fsck_is_root_table(f.ses.dev, f.ses.img, TABLE + 1));
+	ck_assert(!fsck_is_root_table(f.ses.dev, f.ses.img, TABLE + 16));
 	put_root(XW_S_IFREG | 0755, BLOCK);
-	ck_assert(!fsck_is_root_table(f.dev, f.img, TABLE));
+	ck_assert(!fsck_is_root_table(f.ses.dev, f.ses.img, TABLE));
 	put_root(XW_S_IFDIR | 0755, BLOCK + 1);
-	ck_assert(fsck_is_root_table(f.dev, f.img, TABLE)); /* by its checksum */
-	f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
-	ck_assert(!fsck_is_root_table(f.dev, f.img, TABLE));
+	ck_assert(fsck_is_root_table(f.ses.dev, f.ses.img, TABLE)); /* by its checksum */
+	f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+	ck_assert(!fsck_is_root_table(f.ses.dev, f.ses.img, TABLE));
 	put_root(XW_S_IFDIR | 0755, BLOCK);
-	ck_assert(fsck_is_root_table(f.dev, f.img, TABLE)); /* by what it leads to */
+	ck_assert(fsck_is_root_table(f.ses.dev, f.ses.img, TABLE)); /* by what it leads to */
 	put_root(XW_S_IFDIR | 0755, BLOCKS);
-	ck_assert(!fsck_is_root_table(f.dev, f.img, TABLE));
+	ck_assert(!fsck_is_root_table(f.ses.dev, f.ses.img, TABLE));
 	close_bytes();
 }
 END_TEST
@@ -195,13 +195,14 @@ START_TEST(strange_root_tables)
 				      .size = strange_roots[i].size};
 
 		start();
-		f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+		f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 		if (strange_roots[i].feature)
-			f.img->sb.feature_incompat |= XW_INCOMPAT_INLINE_DATA;
+			f.ses.img->sb.feature_incompat |= XW_INCOMPAT_INLINE_DATA;
 		poke32(in.block, strange_roots[i].word);
 		poke16(in.block + 6, 1);
 		put_inode(XW_INO_ROOT, &in);
-		ck_assert_msg(fsck_is_root_table(f.dev, f.img, TABLE) == strange_roots[i].root,
+		ck_assert_msg(fsck_is_root_table(f.ses.dev, f.ses.img, TABLE) ==
+				      strange_roots[i].root,
 			      "%s", strange_roots[i].what);
 		close_bytes();
 	}
@@ -215,12 +216,12 @@ START_TEST(contents_for_a_table)
 	uint8_t record[SIZE];
 
 	start();
-	f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+	f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 	for (int i = 0; i < 2000; i++) {
 		fix_random_bytes(&state, record, sizeof(record));
 		record[1] = 0x41;
-		ok(xw_dev_pwrite(f.dev, record, sizeof(record), TABLE * BS + SIZE));
-		ck_assert_msg(!fsck_is_root_table(f.dev, f.img, TABLE), "contents %d", i);
+		ok(xw_dev_pwrite(f.ses.dev, record, sizeof(record), TABLE * BS + SIZE));
+		ck_assert_msg(!fsck_is_root_table(f.ses.dev, f.ses.img, TABLE), "contents %d", i);
 	}
 	close_bytes();
 }
@@ -232,15 +233,15 @@ START_TEST(root_elsewhere)
 	struct xw_super sb;
 
 	start();
-	sb = f.img->sb;
+	sb = f.ses.img->sb;
 	gd = group_of_bytes(0);
-	ck_assert(!fsck_root_is_elsewhere(f.dev, &sb));
+	ck_assert(!fsck_root_is_elsewhere(f.ses.dev, &sb));
 	gd.inode_table = BLOCK + 100;
 	put_group(0, &gd);
 	sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
-	ck_assert(fsck_root_is_elsewhere(f.dev, &sb));
+	ck_assert(fsck_root_is_elsewhere(f.ses.dev, &sb));
 	put(BLOCK, "nothing....", 12); /* the entries of the root */
-	ck_assert(!fsck_root_is_elsewhere(f.dev, &sb));
+	ck_assert(!fsck_root_is_elsewhere(f.ses.dev, &sb));
 	close_bytes();
 }
 END_TEST
@@ -263,7 +264,7 @@ START_TEST(counted_blocks)
 	};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++) {
-		struct xw_super sb = (start(), f.img->sb);
+		struct xw_super sb = (start(), f.ses.img->sb);
 
 		sb.blocks_count = cases[i].blocks;
 		sb.inodes_count = cases[i].inodes;
@@ -272,10 +273,10 @@ START_TEST(counted_blocks)
 		last_group.flags = cases[i].spoiled == 3 ? XW_BG_BLOCK_UNINIT : 0;
 		last_group.block_bitmap = cases[i].spoiled == 4 ? 0 : last_group.block_bitmap;
 		put_group(1, &last_group);
-		ck_assert_msg(fsck_counted_blocks(f.dev, &sb) == cases[i].want,
+		ck_assert_msg(fsck_counted_blocks(f.ses.dev, &sb) == cases[i].want,
 			      "%u blocks, %u inodes, damage %u: %u", (unsigned)cases[i].blocks,
 			      (unsigned)cases[i].inodes, (unsigned)cases[i].spoiled,
-			      (unsigned)fsck_counted_blocks(f.dev, &sb));
+			      (unsigned)fsck_counted_blocks(f.ses.dev, &sb));
 		close_bytes();
 	}
 }
@@ -283,20 +284,20 @@ END_TEST
 
 START_TEST(padding)
 {
-	struct xw_super sb = (start(), f.img->sb);
+	struct xw_super sb = (start(), f.ses.img->sb);
 
-	ck_assert(fsck_bitmap_ends(f.dev, &sb) && fsck_clusters_end(f.dev, &sb));
+	ck_assert(fsck_bitmap_ends(f.ses.dev, &sb) && fsck_clusters_end(f.ses.dev, &sb));
 	sb.inodes_per_group = 72;
-	ck_assert(!fsck_bitmap_ends(f.dev, &sb));
+	ck_assert(!fsck_bitmap_ends(f.ses.dev, &sb));
 	sb.inodes_per_group = 56;
-	ck_assert(!fsck_bitmap_ends(f.dev, &sb));
+	ck_assert(!fsck_bitmap_ends(f.ses.dev, &sb));
 	sb.inodes_per_group = 8192; /* no padding */
-	ck_assert(!fsck_bitmap_ends(f.dev, &sb));
-	sb = f.img->sb;
+	ck_assert(!fsck_bitmap_ends(f.ses.dev, &sb));
+	sb = f.ses.img->sb;
 	sb.blocks_count--;
-	ck_assert(!fsck_clusters_end(f.dev, &sb));
+	ck_assert(!fsck_clusters_end(f.ses.dev, &sb));
 	sb.blocks_count = 0;
-	ck_assert(!fsck_clusters_end(f.dev, &sb) && !fsck_bitmap_ends(f.dev, &sb));
+	ck_assert(!fsck_clusters_end(f.ses.dev, &sb) && !fsck_bitmap_ends(f.ses.dev, &sb));
 	close_bytes();
 }
 END_TEST
@@ -327,7 +328,7 @@ START_TEST(feature_words)
 {
 	start();
 	for (size_t i = 0; i < XW_ARRAY_SIZE(features); i++) {
-		const struct xw_super mended = f.img->sb;
+		const struct xw_super mended = f.ses.img->sb;
 		struct xw_super sb = mended;
 		struct fsck_unknown u;
 		char name[64];
@@ -357,11 +358,13 @@ START_TEST(places)
 	const uint32_t len = 16;
 
 	start();
-	ck_assert(fsck_group_has(f.img, 1, 130, 1) && fsck_group_has(f.img, 0, BLOCKS - 1, 1));
-	ck_assert(!fsck_group_has(f.img, 0, 1, 1) && !fsck_group_has(f.img, 0, BLOCKS - 1, 2));
-	f.img->sb.feature_incompat &= ~XW_INCOMPAT_FLEX_BG;
-	ck_assert(fsck_group_has(f.img, 0, 8192, 1) && !fsck_group_has(f.img, 0, 8192, 2));
-	ck_assert(fsck_group_has(f.img, 1, 8193, 1) && !fsck_group_has(f.img, 1, 8192, 1));
+	ck_assert(fsck_group_has(f.ses.img, 1, 130, 1) &&
+		  fsck_group_has(f.ses.img, 0, BLOCKS - 1, 1));
+	ck_assert(!fsck_group_has(f.ses.img, 0, 1, 1) &&
+		  !fsck_group_has(f.ses.img, 0, BLOCKS - 1, 2));
+	f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_FLEX_BG;
+	ck_assert(fsck_group_has(f.ses.img, 0, 8192, 1) && !fsck_group_has(f.ses.img, 0, 8192, 2));
+	ck_assert(fsck_group_has(f.ses.img, 1, 8193, 1) && !fsck_group_has(f.ses.img, 1, 8192, 1));
 	for (int p = 0; p < 4; p++) {
 		struct xw_group_desc gd = {
 			.block_bitmap = 8200, .inode_bitmap = 8201, .inode_table = BLOCKS - len};
@@ -369,7 +372,7 @@ START_TEST(places)
 		gd.block_bitmap -= p == 1 ? 10 : 0;
 		gd.inode_bitmap -= p == 2 ? 10 : 0;
 		gd.inode_table += p == 3;
-		ck_assert_int_eq(fsck_group_has_places(f.img, 1, &gd), !p);
+		ck_assert_int_eq(fsck_group_has_places(f.ses.img, 1, &gd), !p);
 	}
 	close_bytes();
 }

@@ -73,7 +73,7 @@ static uint64_t value_of(size_t off, size_t len)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, (const uint8_t *)&f.img->sb + off, len);
+	memcpy(&v, (const uint8_t *)&f.ses.img->sb + off, len);
 	return v;
 }
 
@@ -81,7 +81,7 @@ START_TEST(fields)
 {
 	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
 		const bool wrong = rows[i].id != FSCK_IDS, fixed = wrong && _i;
-		struct xw_super *sb = (start(_i), &f.img->sb);
+		struct xw_super *sb = (start(_i), &f.ses.img->sb);
 
 		if (rows[i].ro & XW_RO_QUOTA) {
 			put_inode(3, &(struct xw_inode){.mode = XW_S_IFREG, .links = 1});
@@ -96,19 +96,21 @@ START_TEST(fields)
 			sb->mmp_block = 200;
 		memcpy((uint8_t *)sb + rows[i].off, &rows[i].value, rows[i].len);
 		ok(fsck_super_write(&f));
-		f.changed = false;
+		f.round.changed = false;
 		ok(fsck_check_fields(&f));
 		expect(rows[i].id);
 		ck_assert_msg(value_of(rows[i].off, rows[i].len) ==
 				      (fixed ? rows[i].want : rows[i].value),
 			      "row %zu: %u", i, (unsigned)value_of(rows[i].off, rows[i].len));
 		/* a wrong clock is no repair */
-		ck_assert_msg(f.changed == (fixed && rows[i].id != FSCK_SUPER_TIME), "row %zu", i);
-		ck_assert_int_eq(f.renew_backups, fixed && rows[i].id != FSCK_SUPER_TIME);
+		ck_assert_msg(f.round.changed == (fixed && rows[i].id != FSCK_SUPER_TIME),
+			      "row %zu", i);
+		ck_assert_int_eq(f.ses.renew_backups, fixed && rows[i].id != FSCK_SUPER_TIME);
 		if (rows[i].id == FSCK_MMP_BLOCK)
-			ck_assert_int_eq(!(f.img->sb.feature_incompat & XW_INCOMPAT_MMP), fixed);
+			ck_assert_int_eq(!(f.ses.img->sb.feature_incompat & XW_INCOMPAT_MMP),
+					 fixed);
 		if (fixed) { /* it was written, and that was all */
-			ok(xw_super_decode(at(1), &f.img->sb));
+			ok(xw_super_decode(at(1), &f.ses.img->sb));
 			ck_assert_uint_eq(value_of(rows[i].off, rows[i].len), rows[i].want);
 			ok(fsck_check_fields(&f));
 			expect(FSCK_IDS);
@@ -140,7 +142,7 @@ static const struct {
 START_TEST(contradictions)
 {
 	for (size_t i = 0; i < XW_ARRAY_SIZE(features); i++) {
-		struct xw_super *sb = (start(_i), &f.img->sb);
+		struct xw_super *sb = (start(_i), &f.ses.img->sb);
 		uint32_t compat, incompat, ro;
 
 		sb->feature_compat ^= features[i].compat;
@@ -154,9 +156,9 @@ START_TEST(contradictions)
 		ro = sb->feature_ro_compat ^ (agreed ? features[i].ro_left : 0);
 		ok(fsck_check_fields(&f));
 		expect(features[i].id);
-		ck_assert_msg(f.img->sb.feature_compat == compat, "row %zu", i);
-		ck_assert_msg(f.img->sb.feature_incompat == incompat, "row %zu", i);
-		ck_assert_msg(f.img->sb.feature_ro_compat == ro, "row %zu", i);
+		ck_assert_msg(f.ses.img->sb.feature_compat == compat, "row %zu", i);
+		ck_assert_msg(f.ses.img->sb.feature_incompat == incompat, "row %zu", i);
+		ck_assert_msg(f.ses.img->sb.feature_ro_compat == ro, "row %zu", i);
 		close_bytes();
 	}
 }
@@ -166,13 +168,13 @@ START_TEST(first_meta_bg)
 {
 	for (uint32_t first = 0; first < 3; first++) {
 		start(_i);
-		f.img->sb.feature_incompat |= XW_INCOMPAT_META_BG;
-		f.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
-		f.img->sb.reserved_gdt_blocks = 0;
-		f.img->sb.first_meta_bg = first; /* there is one block of descriptors */
+		f.ses.img->sb.feature_incompat |= XW_INCOMPAT_META_BG;
+		f.ses.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+		f.ses.img->sb.reserved_gdt_blocks = 0;
+		f.ses.img->sb.first_meta_bg = first; /* there is one block of descriptors */
 		ok(fsck_check_fields(&f));
 		expect(first > 1 ? FSCK_SUPER_META_BG : FSCK_IDS);
-		ck_assert_uint_eq(f.img->sb.first_meta_bg, agreed && first > 1 ? 1 : first);
+		ck_assert_uint_eq(f.ses.img->sb.first_meta_bg, agreed && first > 1 ? 1 : first);
 		close_bytes();
 	}
 }
@@ -183,15 +185,15 @@ START_TEST(uuid)
 	static const uint8_t none[16];
 
 	start(_i);
-	memset(f.img->sb.uuid, 0, 16);
+	memset(f.ses.img->sb.uuid, 0, 16);
 	ok(fsck_check_fields(&f));
 	expect(FSCK_IDS); /* checksums depend on it */
-	f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+	f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 	ok(fsck_check_fields(&f));
 	expect(FSCK_SUPER_UUID);
-	ck_assert_int_eq(!!memcmp(f.img->sb.uuid, none, 16), agreed);
-	ck_assert(!agreed ||
-		  (f.img->sb.uuid[6] >> 4 == 4 && f.img->sb.uuid[8] >> 6 == 2)); /* random */
+	ck_assert_int_eq(!!memcmp(f.ses.img->sb.uuid, none, 16), agreed);
+	ck_assert(!agreed || (f.ses.img->sb.uuid[6] >> 4 == 4 &&
+			      f.ses.img->sb.uuid[8] >> 6 == 2)); /* random */
 	close_bytes();
 }
 END_TEST
@@ -199,15 +201,15 @@ END_TEST
 START_TEST(too_long)
 {
 	start(true);
-	f.img->sb.blocks_count = BLOCKS + 1;
+	f.ses.img->sb.blocks_count = BLOCKS + 1;
 	ck_assert_int_eq(fsck_check_fields(&f), XW_ERR_TRUNCATED);
 	expect(FSCK_SUPER_SIZE);
 	ck_assert(last.num == BLOCKS + 1 && last.num2 == BLOCKS);
-	memset(&f.diag, 0, sizeof(f.diag));
+	memset(&f.ses.diag, 0, sizeof(f.ses.diag));
 	f.opts.mode = FSCK_NO;
 	ok(fsck_check_fields(&f));
 	expect(FSCK_SUPER_SIZE);
-	ck_assert_uint_eq(f.img->sb.blocks_count, BLOCKS + 1);
+	ck_assert_uint_eq(f.ses.img->sb.blocks_count, BLOCKS + 1);
 	close_bytes();
 }
 END_TEST
@@ -252,7 +254,7 @@ START_TEST(links)
 		struct xw_inode in = {.mode = XW_S_IFREG, .links = counts[i].links, .size = 5};
 
 		start(_i);
-		f.names_known = true;
+		f.facts.names_known = true;
 		put_inode(counts[i].ino, &in);
 		ok(fsck_inode_make(&f, counts[i].ino, &facts));
 		*facts = (struct fsck_inode){.links = counts[i].links,
@@ -260,11 +262,12 @@ START_TEST(links)
 					     .ftype = counts[i].ftype,
 					     .flags = counts[i].flags};
 		if (counts[i].ftype == XW_FT_DIR)
-			ck_assert(!xw_vec_push(
-				&f.dirs, ((struct fsck_dir){.ino = counts[i].ino,
-							    .subdirs = counts[i].subdirs,
-							    .parent = counts[i].parent ? 2 : 0,
-							    .indexed = counts[i].indexed})));
+			ck_assert(
+				!xw_vec_push(&f.facts.dirs,
+					     ((struct fsck_dir){.ino = counts[i].ino,
+								.subdirs = counts[i].subdirs,
+								.parent = counts[i].parent ? 2 : 0,
+								.indexed = counts[i].indexed})));
 		ok(fsck_check_links(&f));
 		expect(counts[i].want ? FSCK_LINK_COUNT : FSCK_IDS);
 		ok(fsck_inode_read(&f, counts[i].ino, &in, NULL));
@@ -310,13 +313,14 @@ START_TEST(without_a_name)
 		if (_i && nameless[i].id == FSCK_INODE_UNATTACHED)
 			continue; /* allocates */
 		start(_i);
-		f.names_known = true;
-		f.lost_found = 11;
+		f.facts.names_known = true;
+		f.facts.lost_found = 11;
 		put_inode(INO, &in);
 		poke32(area, nameless[i].xattrs ? XW_XATTR_MAGIC : 0);
 		poke32(area + 4, nameless[i].entry);
-		ok(xw_dev_pwrite(f.dev, area, sizeof(area), TABLE * BS + (INO - 1) * SIZE + 160));
-		xw_image_forget(f.img);
+		ok(xw_dev_pwrite(f.ses.dev, area, sizeof(area),
+				 TABLE * BS + (INO - 1) * SIZE + 160));
+		xw_image_forget(f.ses.img);
 		ok(fsck_inode_make(&f, INO, &facts));
 		*facts = (struct fsck_inode){.links = 1,
 					     .ftype = (uint8_t)xw_ftype_of_mode(nameless[i].type),
@@ -325,7 +329,7 @@ START_TEST(without_a_name)
 		expect(nameless[i].id);
 		ok(fsck_inode_read(&f, INO, &in, NULL));
 		ck_assert_uint_eq(in.links, empty && agreed ? 0 : 1);
-		f.names_known = false; /* then nothing is known of links */
+		f.facts.names_known = false; /* then nothing is known of links */
 		facts->links = 7;
 		ok(fsck_check_links(&f));
 		expect(FSCK_IDS);
@@ -342,15 +346,15 @@ START_TEST(very_many_subdirectories)
 		struct fsck_inode *facts;
 
 		start(_i);
-		f.names_known = true;
-		f.img->sb.feature_ro_compat &= ~XW_RO_DIR_NLINK;
+		f.facts.names_known = true;
+		f.ses.img->sb.feature_ro_compat &= ~XW_RO_DIR_NLINK;
 		ok(fsck_super_write(&f));
 		ok(fsck_inode_make(&f, INO, &facts));
 		*facts = (struct fsck_inode){.links = many ? 1 : (uint16_t)(n + 2),
 					     .names = 1,
 					     .ftype = XW_FT_DIR,
 					     .flags = FSCK_I_USED};
-		ck_assert(!xw_vec_push(&f.dirs,
+		ck_assert(!xw_vec_push(&f.facts.dirs,
 				       ((struct fsck_dir){.ino = INO, .subdirs = n, .parent = 2})));
 		ok(fsck_check_links(&f));
 		expect(many ? FSCK_SUPER_FEATURES : FSCK_IDS);
@@ -373,14 +377,14 @@ START_TEST(orphan_feature)
 		uint8_t block[BS] = {0};
 
 		start(_i);
-		f.img->sb.orphan_file_inum = k == 3 ? 129 : ino;
+		f.ses.img->sb.orphan_file_inum = k == 3 ? 129 : ino;
 		if (k == 4)
-			f.img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
+			f.ses.img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
 		ok(fsck_super_write(&f));
-		f.changed = false;
+		f.round.changed = false;
 		poke32(in.block, BLOCK);
 		put_inode(ino, &in);
-		xw_orphan_seal(block, BS, true, xw_inode_seed(f.img->csum_seed, ino, 3), BLOCK);
+		xw_orphan_seal(block, BS, true, xw_inode_seed(f.ses.img->csum_seed, ino, 3), BLOCK);
 		block[BS - 1] ^= k == 5; /* its checksum */
 		put(BLOCK, block, BS);
 		ok(fsck_check_fields(&f));

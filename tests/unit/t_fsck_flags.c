@@ -69,7 +69,7 @@ static uint32_t added(void)
 static void begin(bool agree)
 {
 	open_bytes();
-	f.img->sb.feature_incompat &= ~XW_INCOMPAT_EA_INODE; /* its values count in i_blocks */
+	f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_EA_INODE; /* its values count in i_blocks */
 	ok(fsck_super_write(&f));
 	incompat = peek32(at(1) + INCOMPAT_AT);
 	agreed = agree;
@@ -114,21 +114,21 @@ static const struct {
 START_TEST(plain_flags)
 {
 	begin(_i);
-	f.img->sb.orphan_file_inum = INO + 1;
+	f.ses.img->sb.orphan_file_inum = INO + 1;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(plain); i++) {
-		const struct xw_super was = f.img->sb;
+		const struct xw_super was = f.ses.img->sb;
 		const uint32_t flag = plain[i].flag;
 
-		f.img->sb.feature_compat ^= plain[i].compat;
-		f.img->sb.feature_incompat ^= plain[i].incompat;
-		f.img->sb.feature_ro_compat ^= plain[i].ro;
+		f.ses.img->sb.feature_compat ^= plain[i].compat;
+		f.ses.img->sb.feature_incompat ^= plain[i].incompat;
+		f.ses.img->sb.feature_ro_compat ^= plain[i].ro;
 		load(plain[i].ino, plain[i].type, flag | XW_FL_NOATIME);
 		judge(plain[i].stays        ? FSCK_IDS
 		      : flag == XW_FL_INDEX ? FSCK_INDEX_FLAG
 					    : FSCK_FLAGS,
 		      XW_FL_NOATIME | (plain[i].stays ? flag : 0));
 		ck_assert(plain[i].stays || flag == XW_FL_INDEX || last.num == flag);
-		f.img->sb = was;
+		f.ses.img->sb = was;
 	}
 	close_bytes();
 }
@@ -137,7 +137,7 @@ END_TEST
 START_TEST(casefold_feature)
 {
 	begin(_i);
-	f.img->sb.encoding = 1;
+	f.ses.img->sb.encoding = 1;
 	load(INO, XW_S_IFREG, XW_FL_CASEFOLD);
 	judge(FSCK_FLAGS, 0);
 	load(INO, XW_S_IFDIR, 0);
@@ -146,7 +146,7 @@ START_TEST(casefold_feature)
 	load(INO, XW_S_IFDIR, XW_FL_CASEFOLD);
 	judge(FSCK_CASEFOLD_FEATURE, XW_FL_CASEFOLD);
 	ck_assert_uint_eq(added(), agreed ? XW_INCOMPAT_CASEFOLD : 0);
-	ck_assert_int_eq(f.renew_backups, agreed);
+	ck_assert_int_eq(f.ses.renew_backups, agreed);
 	close_bytes();
 }
 END_TEST
@@ -231,8 +231,9 @@ START_TEST(inline_contents)
 		const bool drop = inlined[i].id == FSCK_FLAGS;
 
 		begin(_i);
-		f.img->sb.feature_incompat |= (inlined[i].feature ? XW_INCOMPAT_INLINE_DATA : 0) |
-					      (inlined[i].ea_feature ? XW_INCOMPAT_EA_INODE : 0);
+		f.ses.img->sb.feature_incompat |=
+			(inlined[i].feature ? XW_INCOMPAT_INLINE_DATA : 0) |
+			(inlined[i].ea_feature ? XW_INCOMPAT_EA_INODE : 0);
 		load(INO, XW_S_IFREG, XW_FL_INLINE_DATA);
 		l.in.blocks = inlined[i].blocks;
 		l.in.file_acl = inlined[i].acl;
@@ -256,7 +257,7 @@ END_TEST
 START_TEST(inline_and_more)
 {
 	begin(_i);
-	f.img->sb.feature_incompat |= XW_INCOMPAT_INLINE_DATA;
+	f.ses.img->sb.feature_incompat |= XW_INCOMPAT_INLINE_DATA;
 	load(INO, XW_S_IFREG, XW_FL_INLINE_DATA | XW_FL_EXTENTS); /* i_block tells */
 	judge(FSCK_FLAGS, XW_FL_INLINE_DATA);
 	load(INO, XW_S_IFREG, XW_FL_INLINE_DATA | XW_FL_EXTENTS);
@@ -298,13 +299,13 @@ static const struct {
 START_TEST(lost_extents_flag)
 {
 	begin(_i);
-	f.img->sb.feature_incompat |= XW_INCOMPAT_INLINE_DATA;
+	f.ses.img->sb.feature_incompat |= XW_INCOMPAT_INLINE_DATA;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(hidden); i++) {
 		const uint32_t was = hidden[i].is_inline ? XW_FL_INLINE_DATA : 0;
 
-		f.img->sb.feature_incompat &= ~XW_INCOMPAT_EXTENTS;
+		f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_EXTENTS;
 		if (hidden[i].feature)
-			f.img->sb.feature_incompat |= XW_INCOMPAT_EXTENTS;
+			f.ses.img->sb.feature_incompat |= XW_INCOMPAT_EXTENTS;
 		load(hidden[i].ino, XW_S_IFREG, was | XW_FL_NOATIME);
 		if (hidden[i].max)
 			put_header(hidden[i].max, 1);
@@ -319,7 +320,7 @@ END_TEST
 START_TEST(extents_feature)
 {
 	begin(_i);
-	f.img->sb.feature_incompat &= ~XW_INCOMPAT_EXTENTS;
+	f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_EXTENTS;
 	ok(fsck_super_write(&f));
 	load(INO, XW_S_IFREG, XW_FL_EXTENTS);
 	put_header(3, 1); /* no root */

@@ -47,8 +47,8 @@ static void spoil_sum(uint64_t group)
 {
 	uint8_t byte = 0x55;
 
-	ok(xw_dev_pwrite(f.dev, &byte, 1, 2 * BS + group * 64 + 0x1E));
-	xw_image_forget(f.img);
+	ok(xw_dev_pwrite(f.ses.dev, &byte, 1, 2 * BS + group * 64 + 0x1E));
+	xw_image_forget(f.ses.img);
 }
 
 START_TEST(flags)
@@ -67,11 +67,11 @@ START_TEST(flags)
 			spoil_sum(rows[i].group);
 		ok(fsck_group_check_flags(&f, rows[i].group, rows[i].sums));
 		expect(rows[i].id);
-		ok(xw_image_group(f.img, rows[i].group, &gd));
+		ok(xw_image_group(f.ses.img, rows[i].group, &gd));
 		ck_assert_msg(gd.flags == rows[i].flags_left, "row %zu: flags %u", i, gd.flags);
 		ck_assert_uint_eq(gd.itable_unused, rows[i].unused_left);
 		ck_assert_uint_eq(gd.inode_table, group_of_bytes(rows[i].group).inode_table);
-		ck_assert(f.renew_backups == wrong && f.changed == wrong);
+		ck_assert(f.ses.renew_backups == wrong && f.round.changed == wrong);
 		ck_assert_int_eq(fsck_group_sum_is_wrong(&f, rows[i].group),
 				 rows[i].wrong && !wrong);
 		close_bytes();
@@ -94,10 +94,10 @@ START_TEST(declined_flags)
 			spoil_sum(rows[i].group);
 		ok(fsck_group_check_flags(&f, rows[i].group, rows[i].sums));
 		ck_assert(rows[i].id == FSCK_IDS ? !n_found : found[rows[i].id] == 1);
-		ok(xw_image_group(f.img, rows[i].group, &gd));
+		ok(xw_image_group(f.ses.img, rows[i].group, &gd));
 		ck_assert_uint_eq(gd.flags, rows[i].flags);
 		ck_assert_uint_eq(gd.itable_unused, rows[i].unused);
-		ck_assert(!f.changed && !f.renew_backups);
+		ck_assert(!f.round.changed && !f.ses.renew_backups);
 		close_bytes();
 	}
 }
@@ -139,19 +139,20 @@ START_TEST(unused_part)
 			put(TABLE + 16 + 1, &byte, 1);
 		gd = group_of_bytes(1);
 		if (exposed[i].bad_record)
-			ok(xw_dev_pwrite(f.dev, &byte, 1, gd.inode_table * BS + 5 * SIZE + 100));
+			ok(xw_dev_pwrite(f.ses.dev, &byte, 1,
+					 gd.inode_table * BS + 5 * SIZE + 100));
 		gd.flags = exposed[i].flags;
 		gd.itable_unused = exposed[i].unused;
 		put_group(1, &gd);
 		if (!exposed[i].sums)
-			f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+			f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 		ck_assert_msg(fsck_group_expose(&f, OTHER_INO, "name", 4) == hidden, "row %zu", i);
 		expect(hidden ? FSCK_GROUP_UNUSED_REF : FSCK_IDS);
-		ok(xw_image_group(f.img, 1, &gd));
+		ok(xw_image_group(f.ses.img, 1, &gd));
 		ck_assert_uint_eq(gd.flags, hidden && agreed ? 0 : exposed[i].flags);
 		ck_assert_uint_eq(gd.itable_unused, hidden && agreed ? 0 : exposed[i].unused);
-		ck_assert_int_eq(f.again, hidden && agreed);
-		ck_assert_uint_eq(f.looked[3], !(hidden && agreed));
+		ck_assert_int_eq(f.round.again, hidden && agreed);
+		ck_assert_uint_eq(f.ses.looked[3], !(hidden && agreed));
 		if (hidden && agreed) { /* others of the same group are no findings any more */
 			ck_assert(fsck_group_expose(&f, OTHER_INO, "other", 5));
 			expect(FSCK_IDS);
@@ -196,12 +197,13 @@ static void put_groups(bool copies)
 
 		put_bits(gd.block_bitmap, 600, 8192 - (g ? 1 : 0), 5 + (uint32_t)g);
 		put_bits(gd.inode_bitmap, g ? 6 : 14, PER_GROUP, PER_GROUP - 1);
-		gd.block_bitmap_csum =
-			xw_bitmap_csum(&f.img->sb, f.img->csum_seed, at(gd.block_bitmap), BS);
-		gd.inode_bitmap_csum = xw_bitmap_csum(&f.img->sb, f.img->csum_seed,
+		gd.block_bitmap_csum = xw_bitmap_csum(&f.ses.img->sb, f.ses.img->csum_seed,
+						      at(gd.block_bitmap), BS);
+		gd.inode_bitmap_csum = xw_bitmap_csum(&f.ses.img->sb, f.ses.img->csum_seed,
 						      at(gd.inode_bitmap), PER_GROUP / 8);
 		put_group(g, &gd);
-		xw_group_encode(&gd, &f.img->sb, f.img->csum_seed, (uint32_t)g, raw + 64 * g);
+		xw_group_encode(&gd, &f.ses.img->sb, f.ses.img->csum_seed, (uint32_t)g,
+				raw + 64 * g);
 	}
 	if (copies)
 		put(SECOND + 1, raw, sizeof(raw));
@@ -239,7 +241,7 @@ START_TEST(places)
 				open_bytes();
 				agreed = yes;
 				put_groups(copies);
-				ok(xw_image_group(f.img, g, &gd));
+				ok(xw_image_group(f.ses.img, g, &gd));
 				right = *place(&gd, p);
 				*place(&gd, p) = to;
 				put_group(g, &gd);
@@ -255,9 +257,9 @@ START_TEST(places)
 				ck_assert_uint_eq(last.blk, to);
 				ck_assert_msg(last.num == right, "group %d, part %d to %u: %u",
 					      (int)g, p, (unsigned)to, (unsigned)last.num);
-				ok(xw_image_group(f.img, g, &gd));
+				ok(xw_image_group(f.ses.img, g, &gd));
 				ck_assert_uint_eq(*place(&gd, p), yes ? right : to);
-				ck_assert(f.changed == yes && !f.relocate);
+				ck_assert(f.round.changed == yes && !f.ses.relocate);
 				close_bytes();
 			}
 }
@@ -269,7 +271,7 @@ START_TEST(sound_places)
 		open_bytes();
 		put_groups(k & 1);
 		if (k & 2)
-			f.img->sb.feature_incompat &= ~XW_INCOMPAT_FLEX_BG;
+			f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_FLEX_BG;
 		if (k & 2) { /* then those of group 1 are outside of it */
 			ok(fsck_check_groups(&f));
 			for (int p = 0; p <= INODE_TABLE; p++)
@@ -277,7 +279,7 @@ START_TEST(sound_places)
 		} else {
 			ok(fsck_check_groups(&f));
 			expect(FSCK_IDS);
-			ck_assert(!f.changed);
+			ck_assert(!f.round.changed);
 		}
 		close_bytes();
 	}
@@ -302,7 +304,7 @@ START_TEST(bits)
 	uint8_t buf[BS];
 
 	open_bytes();
-	f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+	f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(bitmaps); i++) {
 		struct xw_group_desc gd = {.flags = bitmaps[i].flags,
 					   .free_inodes = bitmaps[i].free,

@@ -100,8 +100,8 @@ static void start(void)
 	agreed = false;
 	memset(root, 0, sizeof(root));
 	memset(leaves, 0, sizeof(leaves));
-	version = xw_dx_version(&f.img->sb, 1);
-	xw_dx_seed(&f.img->sb, hash_seed);
+	version = xw_dx_version(&f.ses.img->sb, 1);
+	xw_dx_seed(&f.ses.img->sb, hash_seed);
 	for (unsigned i = 0; i < NAMES; i++) {
 		struct xw_dx_hash h;
 
@@ -111,7 +111,7 @@ static void start(void)
 	}
 	qsort(names, NAMES, sizeof(*names), by_hash);
 	boundary = names[NAMES / 2].hash;
-	seed = xw_inode_seed(f.img->csum_seed, DIR, 0);
+	seed = xw_inode_seed(f.ses.img->csum_seed, DIR, 0);
 	put_dots(root, DIR, BS - 12);
 	xw_dx_info_encode(root, &(struct xw_dx_info){.hash_version = 1, .info_length = 8});
 	xw_dx_set_limit(root, XW_DX_ROOT_ENTRIES, xw_dx_root_limit(BS, true), 2);
@@ -129,14 +129,14 @@ static void start(void)
 					     .ftype = XW_FT_DIR,
 					     .name = "d"});
 	xw_dir_tail_init(block, BS);
-	xw_dir_block_set_csum(block, BS, xw_inode_seed(f.img->csum_seed, XW_INO_ROOT, 0));
+	xw_dir_block_set_csum(block, BS, xw_inode_seed(f.ses.img->csum_seed, XW_INO_ROOT, 0));
 	put(ROOT_BLOCK, block, BS);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(dirs); i++) {
-		ck_assert(!xw_vec_push(&f.dirs, dirs[i]));
+		ck_assert(!xw_vec_push(&f.facts.dirs, dirs[i]));
 		fact(dirs[i].ino, XW_FT_DIR, 0);
 	}
 	for (size_t i = 0; i < XW_ARRAY_SIZE(blocks); i++)
-		ck_assert(!xw_vec_push(&f.dirblocks, blocks[i]));
+		ck_assert(!xw_vec_push(&f.facts.dirblocks, blocks[i]));
 	fact(FILE_INO, XW_FT_REG, 0);
 }
 
@@ -176,13 +176,13 @@ START_TEST(index_root)
 	if (rows[_i].id == FSCK_IDS) {
 		expect(FSCK_IDS);
 		ck_assert_uint_eq(fsck_inode(&f, FILE_INO)->names, NAMES);
-		ck_assert(f.names_known && fsck_dir(&f, DIR)->parent == XW_INO_ROOT);
+		ck_assert(f.facts.names_known && fsck_dir(&f, DIR)->parent == XW_INO_ROOT);
 	} else {
 		ck_assert_msg(found[rows[_i].id], "%s: %u findings, the last %d", rows[_i].what,
 			      n_found, last.id);
 		ck_assert_msg(rows[_i].id2 == FSCK_IDS || found[rows[_i].id2], "%s", rows[_i].what);
 	}
-	ck_assert(!f.changed && !fsck_dir(&f, DIR)->rebuild);
+	ck_assert(!f.round.changed && !fsck_dir(&f, DIR)->rebuild);
 	close_bytes();
 }
 END_TEST
@@ -224,12 +224,12 @@ END_TEST
 START_TEST(other_hash)
 {
 	start();
-	f.img->sb.def_hash_version = 2;
+	f.ses.img->sb.def_hash_version = 2;
 	ok(fsck_check_dirs(&f));
 	expect(FSCK_IDS);
 	close_bytes();
 	start();
-	f.img->sb.def_hash_version = 2;
+	f.ses.img->sb.def_hash_version = 2;
 	poke32(root + HASH_AT, 2);
 	seal();
 	ok(fsck_check_dirs(&f));
@@ -241,7 +241,7 @@ END_TEST
 START_TEST(without_the_feature)
 {
 	start();
-	f.img->sb.feature_compat &= ~XW_COMPAT_DIR_INDEX;
+	f.ses.img->sb.feature_compat &= ~XW_COMPAT_DIR_INDEX;
 	root[28] = 9; /* what it contains does not matter */
 	seal();
 	ok(fsck_check_dirs(&f));
@@ -265,17 +265,17 @@ START_TEST(holes)
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++) {
 		start();
-		f.dirblocks.v[3].pblk = cases[i].pblk;
+		f.facts.dirblocks.v[3].pblk = cases[i].pblk;
 		ok(fsck_check_dirs(&f));
 		ck_assert_uint_eq(found[cases[i].id], 1);
 		ck_assert_uint_eq(fsck_inode(&f, FILE_INO)->names, NAMES / 2);
 		close_bytes();
 	}
 	start(); /* no first block */
-	f.dirblocks.v[1] = f.dirblocks.v[2];
-	f.dirblocks.v[2] = f.dirblocks.v[3];
-	f.dirblocks.n = 3;
-	f.dirs.v[1].indexed = false;
+	f.facts.dirblocks.v[1] = f.facts.dirblocks.v[2];
+	f.facts.dirblocks.v[2] = f.facts.dirblocks.v[3];
+	f.facts.dirblocks.n = 3;
+	f.facts.dirs.v[1].indexed = false;
 	ok(fsck_check_dirs(&f));
 	expect(FSCK_DIR_HOLE);
 	ck_assert_uint_eq(last.dir, DIR);
@@ -288,19 +288,19 @@ END_TEST
 START_TEST(order)
 {
 	start();
-	f.dirs.v[1].indexed = false;
+	f.facts.dirs.v[1].indexed = false;
 	memset(root, 0, sizeof(root));
 	put_dots(root, DIR, BS - 24);
 	xw_dir_tail_init(root, BS);
 	xw_dir_block_set_csum(root, BS, seed);
 	put(9000, root, BS);
 	put(INDEX, root, 1); /* spoiled: it is not there */
-	f.dirblocks.v[1].pblk = 9000;
+	f.facts.dirblocks.v[1].pblk = 9000;
 	{
-		const struct fsck_dirblock first = f.dirblocks.v[0];
+		const struct fsck_dirblock first = f.facts.dirblocks.v[0];
 
-		f.dirblocks.v[0] = f.dirblocks.v[3];
-		f.dirblocks.v[3] = first;
+		f.facts.dirblocks.v[0] = f.facts.dirblocks.v[3];
+		f.facts.dirblocks.v[3] = first;
 	}
 	ok(fsck_check_dirs(&f));
 	expect(FSCK_IDS);
@@ -331,19 +331,19 @@ START_TEST(encoding)
 
 		start();
 		agreed = _i;
-		f.img->sb.encoding = encodings[i].encoding;
+		f.ses.img->sb.encoding = encodings[i].encoding;
 		if (encodings[i].feature)
-			f.img->sb.feature_incompat |= XW_INCOMPAT_CASEFOLD;
+			f.ses.img->sb.feature_incompat |= XW_INCOMPAT_CASEFOLD;
 		if (encodings[i].used)
 			fact(XW_INO_ROOT, XW_FT_DIR, FSCK_I_CASEFOLD);
 		ok(fsck_check_dirs(&f));
 		expect(id);
-		feature = f.img->sb.feature_incompat & XW_INCOMPAT_CASEFOLD;
+		feature = f.ses.img->sb.feature_incompat & XW_INCOMPAT_CASEFOLD;
 		ck_assert_int_eq(feature,
 				 encodings[i].feature && !(agreed && id == FSCK_ENCODING_NONE));
-		ck_assert_uint_eq(f.img->sb.encoding,
+		ck_assert_uint_eq(f.ses.img->sb.encoding,
 				  agreed && id == FSCK_ENCODING ? 1 : encodings[i].encoding);
-		ck_assert_int_eq(f.renew_backups, agreed && id != FSCK_IDS);
+		ck_assert_int_eq(f.ses.renew_backups, agreed && id != FSCK_IDS);
 		close_bytes();
 	}
 }

@@ -49,7 +49,7 @@ static uint64_t blocks_of(const char *text)
 
 static void seal_and_put(uint8_t *node, xw_blk blk)
 {
-	xw_extent_block_set_csum(node, BS, xw_image_inode_seed(f.img, INO, &l.in));
+	xw_extent_block_set_csum(node, BS, xw_image_inode_seed(f.ses.img, INO, &l.in));
 	put(blk, node, BS);
 }
 
@@ -152,7 +152,7 @@ START_TEST(leaf)
 		expect_root(agreed ? leaves[i].left : leaves[i].have);
 	}
 	/* what the tables cannot say */
-	f.img->sb.feature_incompat |= XW_INCOMPAT_LARGEDIR;
+	f.ses.img->sb.feature_incompat |= XW_INCOMPAT_LARGEDIR;
 	load(XW_S_IFDIR, XW_FL_EXTENTS, BS);
 	l.in.blocks = 2 * (BS / 512);
 	fill(l.in.block, big, 4);
@@ -420,7 +420,7 @@ static const struct {
 START_TEST(few_entries)
 {
 	begin(_i);
-	f.img->sb.feature_incompat &= ~XW_INCOMPAT_EA_INODE;
+	f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_EA_INODE;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(few); i++) {
 		uint8_t node[BS];
 
@@ -494,9 +494,9 @@ START_TEST(past_the_size)
 		l.in.blocks = 15 * (BS / 512);
 		if (row == 1 || row == 4)
 			poke32(node + 4 * 9, 700);
-		f.img->sb.feature_compat |= XW_COMPAT_HAS_JOURNAL;
+		f.ses.img->sb.feature_compat |= XW_COMPAT_HAS_JOURNAL;
 		if (row == 4) /* the node may be newer than the record */
-			f.img->sb.feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
+			f.ses.img->sb.feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
 		if (row == 2)
 			poke32(l.in.block + 52, NODE + 1);
 		if (row == 3)

@@ -316,7 +316,8 @@ START_TEST(tallies)
 	};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
-		struct fsck f = {.opts.mode = FSCK_YES, .findings = rows[i].all, .round = 2};
+		struct fsck f = {
+			.opts.mode = FSCK_YES, .ses.findings = rows[i].all, .round.number = 2};
 		const struct fsck_outcome out = {.status = rows[i].status, .rc = rows[i].rc};
 		const struct fsck_tally have = xw_fsck_tally(&f, &out), *want = &rows[i].want;
 

@@ -27,7 +27,7 @@ static struct xw_inode right(void)
 /* Block i of it; entry: in its slot of that number. */
 static void put_orphans(unsigned i, unsigned slot, uint32_t entry)
 {
-	const uint32_t seed = xw_inode_seed(f.img->csum_seed, FILE_INO, GENERATION);
+	const uint32_t seed = xw_inode_seed(f.ses.img->csum_seed, FILE_INO, GENERATION);
 
 	memset(block, 0, BS);
 	poke32(block + 4 * slot, entry);
@@ -40,8 +40,8 @@ static void start(void)
 	const struct xw_inode in = right();
 
 	open_bytes();
-	f.img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
-	f.img->sb.orphan_file_inum = FILE_INO;
+	f.ses.img->sb.feature_compat |= XW_COMPAT_ORPHAN_FILE;
+	f.ses.img->sb.orphan_file_inum = FILE_INO;
 	put_inode(FILE_INO, &in);
 	for (unsigned i = 0; i < BLOCKS_OF_IT; i++)
 		put_orphans(i, 0, 0);
@@ -87,8 +87,8 @@ START_TEST(inodes)
 		ck_assert_msg(o.valid == records[i].valid, "%s", records[i].what);
 		if (o.valid) {
 			ck_assert_uint_eq(o.runs.v[0].pblk, BLOCK);
-			ck_assert_uint_eq(o.seed,
-					  xw_inode_seed(f.img->csum_seed, FILE_INO, GENERATION));
+			ck_assert_uint_eq(
+				o.seed, xw_inode_seed(f.ses.img->csum_seed, FILE_INO, GENERATION));
 		}
 		xw_vec_free(&o.runs);
 		ck_assert_msg(fsck_orphan_file_is_sound(&o) == records[i].valid, "%s",
@@ -142,15 +142,15 @@ START_TEST(blocks)
 
 		start();
 		for (unsigned i = 0; i < k; i++) /* a wrong checksum, with a right magic */
-			ok(xw_dev_pwrite(f.dev, "\x01", 1, (BLOCK + i) * BS + 40));
-		xw_image_forget(f.img);
+			ok(xw_dev_pwrite(f.ses.dev, "\x01", 1, (BLOCK + i) * BS + 40));
+		xw_image_forget(f.ses.img);
 		o = look();
 		ck_assert_uint_eq(o.blocks, BLOCKS_OF_IT);
 		ck_assert_uint_eq(o.known, BLOCKS_OF_IT);
 		ck_assert_uint_eq(o.good, BLOCKS_OF_IT - k);
 		ck_assert_int_eq(fsck_orphan_file_is_sound(&o), !k);
 		ck_assert(fsck_orphan_file_is(&o));
-		f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+		f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 		o = look();
 		ck_assert_uint_eq(o.good, BLOCKS_OF_IT);
 		ck_assert(fsck_orphan_file_is_sound(&o));
@@ -173,7 +173,7 @@ START_TEST(damaged)
 
 			start();
 			if (!csum)
-				f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+				f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 			memset(block, 0, BS);
 			for (unsigned i = 0; i < k; i++)
 				put(BLOCK + i, block, BS);
@@ -208,14 +208,14 @@ END_TEST
 START_TEST(listed)
 {
 	start();
-	ck_assert(!fsck_orphans_listed(&f.img->sb));
-	f.img->sb.last_orphan = INO;
-	ck_assert(fsck_orphans_listed(&f.img->sb));
-	f.img->sb.last_orphan = 0;
-	f.img->sb.feature_ro_compat |= XW_RO_ORPHAN_PRESENT;
-	ck_assert(fsck_orphans_listed(&f.img->sb));
-	f.img->sb.feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
-	ck_assert(!fsck_orphans_listed(&f.img->sb));
+	ck_assert(!fsck_orphans_listed(&f.ses.img->sb));
+	f.ses.img->sb.last_orphan = INO;
+	ck_assert(fsck_orphans_listed(&f.ses.img->sb));
+	f.ses.img->sb.last_orphan = 0;
+	f.ses.img->sb.feature_ro_compat |= XW_RO_ORPHAN_PRESENT;
+	ck_assert(fsck_orphans_listed(&f.ses.img->sb));
+	f.ses.img->sb.feature_compat &= ~XW_COMPAT_ORPHAN_FILE;
+	ck_assert(!fsck_orphans_listed(&f.ses.img->sb));
 	close_bytes();
 }
 END_TEST

@@ -105,7 +105,7 @@ static void make(bool csum)
 				   .clusters_per_group = 1000,
 				   .checksum_type = csum,
 				   .feature_ro_compat = csum ? XW_RO_METADATA_CSUM : 0};
-	f = (struct fsck){.img = &img};
+	f = (struct fsck){.ses.img = &img};
 }
 
 static void put_inode(uint8_t *raw, xw_ino ino, uint16_t mode, uint16_t links)

@@ -63,8 +63,8 @@ static void start(enum fsck_mode mode)
 	memset(&f, 0, sizeof(f));
 	f.opts.mode = mode;
 	f.opts.image = "img";
-	f.to = &reporter;
-	f.to_arg = &say;
+	f.ses.to = &reporter;
+	f.ses.to_arg = &say;
 	memset(&say, 0, sizeof(say));
 	asked = written = of_repair = 0;
 	answer = FSCK_ANSWER_YES;
@@ -151,17 +151,17 @@ static const struct {
 
 START_TEST(decisions)
 {
-	const struct fsck_findings *const n = &f.findings;
+	const struct fsck_findings *const n = &f.ses.findings;
 
 	start(rows[_i].mode);
-	f.must = rows[_i].must;
+	f.round.must = rows[_i].must;
 	answer = rows[_i].answer;
 	say.json = true;
 	ck_assert_int_eq(find(rows[_i].id, 12), rows[_i].repaired);
 	ck_assert_int_eq(asked, rows[_i].asked);
 	ck_assert_int_eq(n->ended, rows[_i].ended);
 	ck_assert_int_eq(n->canceled, rows[_i].canceled);
-	ck_assert_int_eq(f.stop, rows[_i].ended || rows[_i].canceled);
+	ck_assert_int_eq(f.ses.stop, rows[_i].ended || rows[_i].canceled);
 	ck_assert_uint_eq(n->found, rows[_i].found);
 	ck_assert_uint_eq(n->fixed, rows[_i].fixed);
 	ck_assert_uint_eq(n->left, rows[_i].left);
@@ -171,7 +171,7 @@ START_TEST(decisions)
 	ck_assert_uint_eq(written, 1);
 	ck_assert_int_eq(done, rows[_i].done);
 	/* after an end nothing is looked at */
-	if (f.stop)
+	if (f.ses.stop)
 		ck_assert(!find(FIX, 13) && n->found == rows[_i].found && written == 1);
 	fsck_findings_free(&f);
 }
@@ -187,7 +187,7 @@ START_TEST(yes_to_all)
 	answer = FSCK_ANSWER_NO;
 	ck_assert(find(FIX, 13) && find(ABORT, 0));
 	ck_assert_uint_eq(asked, 1);
-	ck_assert_uint_eq(f.findings.fixed, 3);
+	ck_assert_uint_eq(f.ses.findings.fixed, 3);
 	fsck_findings_free(&f);
 }
 END_TEST
@@ -201,20 +201,21 @@ START_TEST(declined)
 	start(FSCK_ASK);
 	answer = FSCK_ANSWER_NO;
 	capture();
-	for (f.round = 0; f.round < 3; f.round++)
+	for (f.round.number = 0; f.round.number < 3; f.round.number++)
 		ck_assert(!fsck_found(&f, &about));
 	ck_assert_uint_eq(asked, 1);
-	ck_assert(f.findings.found == 1 && f.findings.left == 1 && !f.findings.followed);
-	f.must = true; /* an update depends on it */
+	ck_assert(f.ses.findings.found == 1 && f.ses.findings.left == 1 &&
+		  !f.ses.findings.followed);
+	f.round.must = true; /* an update depends on it */
 	ck_assert(fsck_found(&f, &about));
-	ck_assert(f.findings.found == 1 && !f.findings.followed && asked == 1);
+	ck_assert(f.ses.findings.found == 1 && !f.ses.findings.followed && asked == 1);
 	f.opts.mode = FSCK_NO;
 	ck_assert(!fsck_found(&f, &about));
 	f.opts.mode = FSCK_ASK;
-	f.must = false;
-	f.findings.yes_to_all = true; /* that was an answer to another question */
+	f.round.must = false;
+	f.ses.findings.yes_to_all = true; /* that was an answer to another question */
 	ck_assert(!fsck_found(&f, &about));
-	f.findings.yes_to_all = false;
+	f.ses.findings.yes_to_all = false;
 	for (int k = 0; k < 7; k++) {
 		struct fsck_about other = about;
 
@@ -231,7 +232,7 @@ START_TEST(declined)
 		ck_assert(!fsck_found(&f, &other));
 		ck_assert_uint_eq(asked, 2 + k);
 	}
-	ck_assert_uint_eq(f.findings.found, 8);
+	ck_assert_uint_eq(f.ses.findings.found, 8);
 	captured();
 	fsck_findings_free(&f);
 }
@@ -255,24 +256,24 @@ END_TEST
 /* What follows from repairs does not count as found or fixed, but what is left is left. */
 START_TEST(origins)
 {
-	const struct fsck_findings *const n = &f.findings;
+	const struct fsck_findings *const n = &f.ses.findings;
 
 	start(FSCK_YES);
 	say.json = true;
-	f.part = 3;
+	f.round.part = 3;
 	fsck_looked(&f, 3);
 	ck_assert(find(FIX, 12) && n->found == 1); /* in the same round */
-	f.round = 1;
+	f.round.number = 1;
 	ck_assert(find(FIX, 13) && n->followed == 1 && n->found == 1 && n->fixed == 1 && !n->left);
 	ck_assert(!find(REPORT, 12) && n->followed == 2 && n->left == 1);
 	ck_assert_uint_eq(fsck_repaired(n), 2);
-	f.part = 4; /* which nothing has looked at before, whatever the round */
+	f.round.part = 4; /* which nothing has looked at before, whatever the round */
 	ck_assert(find(FIX, 13) && n->followed == 2 && n->found == 2 && n->fixed == 2);
 	fsck_looked(&f, 4);
 	fsck_looked(&f, 3); /* it was looked at before that */
-	ck_assert_uint_eq(f.looked[3], 1);
+	ck_assert_uint_eq(f.ses.looked[3], 1);
 	ck_assert(find(FIX, 14) && n->found == 3);
-	f.round = 2;
+	f.round.number = 2;
 	ck_assert(find(FIX, 14) && n->found == 3 && n->followed == 3);
 	ck_assert_uint_eq(of_repair, 3);
 	fsck_findings_free(&f);
@@ -299,12 +300,12 @@ START_TEST(parts)
 	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++)
 		for (unsigned part = 0; part < FSCK_PARTS; part++) {
 			start(FSCK_YES);
-			f.part = 5;
+			f.round.part = 5;
 			fsck_looked(&f, part);
-			f.round = 1;
+			f.round.number = 1;
 			find(cases[i].id, 3);
-			ck_assert_uint_eq(f.findings.followed, part == cases[i].part);
-			ck_assert_uint_eq(f.findings.found, part != cases[i].part);
+			ck_assert_uint_eq(f.ses.findings.followed, part == cases[i].part);
+			ck_assert_uint_eq(f.ses.findings.found, part != cases[i].part);
 			fsck_findings_free(&f);
 		}
 }
@@ -316,11 +317,12 @@ START_TEST(reported_once)
 	start(FSCK_YES);
 	ck_assert(!find(REPORT, 12));
 	ck_assert_str_ne(text, "");
-	f.round = 1;
+	f.round.number = 1;
 	ck_assert(!find(REPORT, 12));
 	ck_assert_str_eq(text, "");
-	ck_assert(f.findings.found == 1 && f.findings.left == 1 && !f.findings.followed);
-	ck_assert(!find(REPORT, 13) && f.findings.left == 2);
+	ck_assert(f.ses.findings.found == 1 && f.ses.findings.left == 1 &&
+		  !f.ses.findings.followed);
+	ck_assert(!find(REPORT, 13) && f.ses.findings.left == 2);
 	fsck_findings_free(&f);
 }
 END_TEST
@@ -344,17 +346,17 @@ START_TEST(recounts)
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++) {
 		start(FSCK_YES);
-		f.round = cases[i].round;
+		f.round.number = cases[i].round;
 		f.opts.optimize_dirs = cases[i].dirs;
 		f.opts.bmap2extent = cases[i].bmap;
 		f.opts.optimize_extents = cases[i].extents;
 		ck_assert(find(cases[i].id, 0));
-		ck_assert_int_eq(f.findings.recounted, cases[i].recounted);
-		ck_assert_uint_eq(f.findings.notes, 1);
+		ck_assert_int_eq(f.ses.findings.recounted, cases[i].recounted);
+		ck_assert_uint_eq(f.ses.findings.notes, 1);
 	}
 	start(FSCK_NO);
 	find(FSCK_FREE_BLOCKS, 0);
-	ck_assert(!f.findings.recounted);
+	ck_assert(!f.ses.findings.recounted);
 	fsck_findings_free(&f);
 }
 END_TEST
@@ -373,8 +375,8 @@ START_TEST(freed)
 				fsck_looked(&f, FSCK_PART_SPACE);
 				fsck_looked(&f, FSCK_PART_QUOTA);
 			}
-			f.round = 1;
-			f.freed_in = k == 2 ? 2 : 1; /* 2: in this round */
+			f.round.number = 1;
+			f.ses.freed_in = k == 2 ? 2 : 1; /* 2: in this round */
 			ck_assert_int_eq(find(ids[i], 0), !k && i < 4);
 			ck_assert_uint_eq(asked, k != 3 && (k || i == 4));
 			fsck_findings_free(&f);
@@ -383,7 +385,7 @@ START_TEST(freed)
 	answer = FSCK_ANSWER_NO;
 	ck_assert(!find(FSCK_QUOTA_USAGE, 0));
 	fsck_looked(&f, FSCK_PART_QUOTA);
-	f.round = f.freed_in = 1; /* it was damaged before */
+	f.round.number = f.ses.freed_in = 1; /* it was damaged before */
 	ck_assert(!find(FSCK_QUOTA_USAGE, 0));
 	fsck_findings_free(&f);
 }
@@ -395,17 +397,17 @@ START_TEST(unreadable)
 	struct xw_dev *base;
 
 	start(FSCK_YES);
-	ck_assert(!xw_dev_open_mem(1 << 20, &f.diag, &base));
-	ck_assert(!xw_overlay_open(base, 1024, &f.diag, &f.dev));
+	ck_assert(!xw_dev_open_mem(1 << 20, &f.ses.diag, &base));
+	ck_assert(!xw_overlay_open(base, 1024, &f.ses.diag, &f.ses.dev));
 	ck_assert_int_eq(fsck_check_readable(&f), 0);
-	f.unreadable = 5 * 1024;
+	f.ses.unreadable = 5 * 1024;
 	ck_assert_int_eq(fsck_check_readable(&f), XW_ERR_IO);
-	ck_assert_ptr_nonnull(strstr(f.diag.text, "cannot read block 5"));
-	ck_assert(!find(FIX, 12) && f.stop && !f.findings.found);
-	f.stop = false;
+	ck_assert_ptr_nonnull(strstr(f.ses.diag.text, "cannot read block 5"));
+	ck_assert(!find(FIX, 12) && f.ses.stop && !f.ses.findings.found);
+	f.ses.stop = false;
 	f.opts.mode = FSCK_NO;
-	ck_assert(!find(FIX, 12) && !f.stop && f.findings.found == 1);
-	xw_dev_close(f.dev);
+	ck_assert(!find(FIX, 12) && !f.ses.stop && f.ses.findings.found == 1);
+	xw_dev_close(f.ses.dev);
 }
 END_TEST
 
@@ -442,8 +444,8 @@ START_TEST(printed)
 	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++) {
 		start(cases[i].mode);
 		if (cases[i].seen)
-			fsck_looked(&f, f.part);
-		f.round = cases[i].round;
+			fsck_looked(&f, f.round.part);
+		f.round.number = cases[i].round;
 		say.verbose = cases[i].verbose;
 		find(cases[i].id, 12);
 		ck_assert_str_eq(text, cases[i].text);
@@ -477,7 +479,7 @@ START_TEST(very_many)
 				ck_assert_str_eq(text, "inode-dtime-set: 1000 times so far\n\n");
 		}
 		ck_assert_uint_eq(lines, verbose ? 2000 : 101);
-		ck_assert_uint_eq(f.findings.fixed, 2000);
+		ck_assert_uint_eq(f.ses.findings.fixed, 2000);
 		find(ABORT, 0); /* another kind */
 		ck_assert_str_ne(text, "");
 		capture();

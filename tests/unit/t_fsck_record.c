@@ -28,7 +28,7 @@ static void load(xw_ino ino, uint16_t mode)
 	l.raw = raw;
 	l.in = (struct xw_inode){
 		.mode = mode, .links = (mode & XW_S_IFMT) == XW_S_IFDIR ? 2 : 1, .extra_isize = 32};
-	xw_walk_map_init(&l.walk, f.dev, &f.img->sb);
+	xw_walk_map_init(&l.walk, f.ses.dev, &f.ses.img->sb);
 }
 
 /* A record in agreement with f: changed if there is a finding; cleared if clear. */
@@ -75,10 +75,10 @@ START_TEST(extra_size)
 {
 	begin(_i);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(extras); i++) {
-		f.img->sb.inode_size = extras[i].size;
+		f.ses.img->sb.inode_size = extras[i].size;
 		load(INO, XW_S_IFREG | 0644);
 		l.in.flags = extras[i].is_inline ? XW_FL_INLINE_DATA : 0;
-		xw_inode_encode(&l.in, &f.img->sb, raw);
+		xw_inode_encode(&l.in, &f.ses.img->sb, raw);
 		poke16(raw + EXTRA, extras[i].extra);
 		poke32(raw + SIZE, XW_XATTR_MAGIC);
 		if (extras[i].magic)
@@ -150,9 +150,9 @@ START_TEST(high_halves)
 		l.in.stray_acl_hi = k == 1 ? 7 : 0;
 		l.in.stray_blocks_hi = k == 2 ? 7 : 0;
 		l.in.stray_size_hi = k == 3 ? 7 : 0;
-		f.img->sb.creator_os = 1; /* the Hurd's fields */
+		f.ses.img->sb.creator_os = 1; /* the Hurd's fields */
 		judge(FSCK_IDS, false);
-		f.img->sb.creator_os = 0;
+		f.ses.img->sb.creator_os = 0;
 		judge(ids[k], false);
 		ck_assert_uint_eq(last.num, 7);
 		ck_assert_uint_eq(l.in.faddr + l.in.stray_acl_hi + l.in.stray_blocks_hi +
@@ -306,7 +306,7 @@ START_TEST(directory_in_a_tree)
 	l.in.flags = XW_FL_EXTENTS;
 	xw_extent_hdr_encode(node, &h);
 	xw_extent_leaf_encode(node, 0, &e);
-	xw_extent_block_set_csum(node, BS, xw_image_inode_seed(f.img, INO, &l.in));
+	xw_extent_block_set_csum(node, BS, xw_image_inode_seed(f.ses.img, INO, &l.in));
 	put(BLOCK + 1, node, BS);
 	h.depth = 1;
 	h.max = 4;
@@ -409,8 +409,8 @@ START_TEST(quota_files)
 		poke32(l.in.block, 77);
 		judge(ino < 5 ? FSCK_QUOTA_STRAY : FSCK_IDS, ino < 5);
 	}
-	f.img->sb.feature_ro_compat |= XW_RO_QUOTA;
-	f.img->sb.usr_quota_inum = QUOTA_USER;
+	f.ses.img->sb.feature_ro_compat |= XW_RO_QUOTA;
+	f.ses.img->sb.usr_quota_inum = QUOTA_USER;
 	poke32(header, 0xd9c01f11); /* of users, version 1 */
 	poke32(header + 4, 1);
 	put(BLOCK, header, sizeof(header));
@@ -449,7 +449,7 @@ START_TEST(ea_inodes)
 		l.in.flags = XW_FL_EA_INODE;
 		l.in.size = k == 1 ? BS : sizeof(text); /* as of a directory, which k == 1 is */
 		xw_inode_set_ea_hash(&l.in,
-				     xw_xattr_value_hash(f.img->csum_seed, text, sizeof(text)) ^
+				     xw_xattr_value_hash(f.ses.img->csum_seed, text, sizeof(text)) ^
 					     (k == 1));
 		judge(is ? FSCK_EA_INODE_MODE : k == 1 ? FSCK_IDS : FSCK_RESERVED_MODE, k == 2);
 		ck_assert_uint_eq(l.in.mode, is && agreed ? XW_S_IFREG | 0600 : XW_S_IFDIR | 0755);

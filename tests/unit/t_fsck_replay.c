@@ -71,7 +71,8 @@ static const uint8_t *records(const struct record *r)
 		in.ctime.sec = r[i].sec;
 		in.ctime.nsec = r[i].nsec;
 		poke32(in.block, (uint32_t)r[i].data);
-		xw_inode_encode(&in, &f.img->sb, block + (FILE_INO - 1 + i) % (BS / SIZE) * SIZE);
+		xw_inode_encode(&in, &f.ses.img->sb,
+				block + (FILE_INO - 1 + i) % (BS / SIZE) * SIZE);
 	}
 	return block;
 }
@@ -129,10 +130,10 @@ static void start(const char *home, const struct record *r)
 		.mode = XW_S_IFDIR | 0755, .links = 2, .size = BS, .blocks = 2, .extra_isize = 32};
 
 	open_bytes();
-	f.img->sb.feature_ro_compat &= ~(XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
-	f.img->sb.feature_incompat &= ~XW_INCOMPAT_CSUM_SEED;
-	xw_super_encode(&f.img->sb, super);
-	ok(xw_dev_pwrite(f.dev, super, sizeof(super), XW_SUPER_OFFSET));
+	f.ses.img->sb.feature_ro_compat &= ~(XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_CSUM_SEED;
+	xw_super_encode(&f.ses.img->sb, super);
+	ok(xw_dev_pwrite(f.ses.dev, super, sizeof(super), XW_SUPER_OFFSET));
 	poke32(in.block, DIR_BLOCK);
 	put_inode(XW_INO_ROOT, &in);
 	poke32(in.block, DATA + 5);

@@ -71,8 +71,8 @@ static void start(enum fsck_mode mode)
 	memset(&f, 0, sizeof(f));
 	f.opts.mode = mode;
 	f.opts.image = "img";
-	f.to = &reporter;
-	f.to_arg = &say;
+	f.ses.to = &reporter;
+	f.ses.to_arg = &say;
 	memset(&say, 0, sizeof(say));
 	say.progress.fd = -1;
 }
@@ -225,10 +225,10 @@ START_TEST(last_lines)
 		const char *said;
 
 		start(ends[i].mode);
-		f.findings.reboot = ends[i].reboot;
-		f.findings.found = ends[i].found;
-		f.findings.left = ends[i].left;
-		f.stop = ends[i].stop;
+		f.ses.findings.reboot = ends[i].reboot;
+		f.ses.findings.found = ends[i].found;
+		f.ses.findings.left = ends[i].left;
+		f.ses.stop = ends[i].stop;
 		s.valid = ends[i].valid;
 		said = said_at_end(&s, ends[i].modified);
 		ck_assert_msg(!strncmp(said, "(counted)\n", 10) && !strcmp(said + 10, ends[i].says),
@@ -381,9 +381,9 @@ START_TEST(no_bar)
 	ck_assert_str_eq(drawn(1, 1, 2), "");
 	say.progress.began = 0;
 	ck_assert_str_ne(drawn(1, 1, 2), "");
-	f.round = 1;
+	f.round.number = 1;
 	ck_assert_str_eq(drawn(1, 1, 2), "");
-	f.round = 0;
+	f.round.number = 0;
 	say.progress.bar = NULL;
 	say.progress.drawn = false;
 	say.progress.on = false;
@@ -485,7 +485,7 @@ START_TEST(signals)
 	raise(SIGUSR1);
 	fsck_progress(&f, 1, 2);
 	ck_assert(!say.progress.on);
-	ck_assert(!f.stop);
+	ck_assert(!f.ses.stop);
 	start(FSCK_YES);
 	say_progress_init(&say);
 	ck_assert(say.progress.on);
@@ -527,8 +527,8 @@ START_TEST(passes)
 		say.json = headings[i].json;
 		say.quiet = headings[i].quiet;
 		say.verbose = headings[i].verbose;
-		f.round = headings[i].round;
-		f.pass = say.progress.pass = pass + 1;
+		f.round.number = headings[i].round;
+		f.round.pass = say.progress.pass = pass + 1;
 		say.progress.reported = 1000;
 		take(&t, STDOUT_FILENO);
 		fsck_pass(&f, pass);
@@ -539,7 +539,7 @@ START_TEST(passes)
 		ck_assert_uint_eq(say.progress.reported, 0);
 	}
 	start(FSCK_YES);
-	f.stop = true;
+	f.ses.stop = true;
 	take(&t, STDOUT_FILENO);
 	fsck_pass(&f, 1);
 	ck_assert_str_eq(taken(&t), "");

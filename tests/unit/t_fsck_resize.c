@@ -31,7 +31,7 @@ static void put_word(xw_blk blk, unsigned slot, uint32_t value)
 	uint8_t raw[4];
 
 	poke32(raw, value);
-	ok(xw_dev_pwrite(f.dev, raw, sizeof(raw), blk * BS + slot * 4));
+	ok(xw_dev_pwrite(f.ses.dev, raw, sizeof(raw), blk * BS + slot * 4));
 }
 
 static void check_blocks(xw_blk dind)
@@ -60,15 +60,15 @@ static void start(bool agree)
 
 	open_bytes();
 	f.opts.now = NOW;
-	f.img->sb.feature_compat |= XW_COMPAT_RESIZE_INODE;
-	f.img->sb.reserved_gdt_blocks = RESERVED;
+	f.ses.img->sb.feature_compat |= XW_COMPAT_RESIZE_INODE;
+	f.ses.img->sb.reserved_gdt_blocks = RESERVED;
 	agreed = agree;
 	for (unsigned i = 0; i < RESERVED; i++) {
 		put_word(DIND, 1 + i, FIRST + i);
 		put_word(FIRST + i, 0, COPY + i);
 	}
 	put_inode(XW_INO_RESIZE, &in);
-	xw_image_forget(f.img);
+	xw_image_forget(f.ses.img);
 	ok(fsck_claim_metadata(&f));
 }
 
@@ -239,10 +239,10 @@ START_TEST(no_space)
 	ok(fsck_settle(&f));
 	check(FSCK_RESIZE_INODE);
 	ck_assert_uint_eq(record(XW_INO_RESIZE).mode, 0);
-	ck_assert(!(f.img->sb.feature_compat & XW_COMPAT_RESIZE_INODE));
-	ck_assert_uint_eq(f.img->sb.reserved_gdt_blocks, 0);
-	ck_assert(f.renew_backups);
-	ck_assert(f.again);
+	ck_assert(!(f.ses.img->sb.feature_compat & XW_COMPAT_RESIZE_INODE));
+	ck_assert_uint_eq(f.ses.img->sb.reserved_gdt_blocks, 0);
+	ck_assert(f.ses.renew_backups);
+	ck_assert(f.round.again);
 	stop();
 }
 END_TEST
@@ -321,7 +321,7 @@ START_TEST(stray)
 		struct xw_inode in = {.mode = row < 2 ? XW_S_IFREG : 0};
 
 		start(row & 1);
-		f.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+		f.ses.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
 		if (row == 2 || row == 3)
 			in.block[59] = 1;
 		put_inode(XW_INO_RESIZE, &in);

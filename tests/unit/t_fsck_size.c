@@ -134,11 +134,11 @@ START_TEST(size)
 			map();
 		judge(sizes[i].want);
 	}
-	f.img->sb.journal_inum = 0;
+	f.ses.img->sb.journal_inum = 0;
 	load(XW_INO_JOURNAL, XW_S_IFREG, 0, 5);
 	map();
 	judge(ALL * BS);
-	f.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+	f.ses.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
 	load(XW_INO_RESIZE, XW_S_IFREG, 0, MAP_MAX + 1);
 	map();
 	judge(ALL * BS);
@@ -227,12 +227,12 @@ START_TEST(blocks)
 		ck_assert(!counts[i].wrong || last.num2 == 2 * counts[i].have);
 	}
 	/* with the feature the nodes of its itree are included */
-	f.img->sb.feature_ro_compat |= XW_RO_ITREE;
+	f.ses.img->sb.feature_ro_compat |= XW_RO_ITREE;
 	load(INO, XW_S_IFDIR, XW_FL_ITREE, 0);
 	l.in.blocks = 4;
 	fsck_look_size(&l);
 	expect(FSCK_IDS);
-	f.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
+	f.ses.img->sb.feature_compat &= ~XW_COMPAT_RESIZE_INODE;
 	load(XW_INO_RESIZE, XW_S_IFREG, 0, 0);
 	l.in.blocks = 4;
 	fsck_look_size(&l);

@@ -48,7 +48,7 @@ static bool bit(const uint8_t *bits, uint64_t i)
 /* As the bitmaps of a healthy image have it. */
 static void gather(void)
 {
-	struct xw_image *img = f.img;
+	struct xw_image *img = f.ses.img;
 	const uint32_t per = xw_image_group_bits(img), ratio = xw_image_cluster_bits(img);
 	struct xw_sysmap *sys;
 
@@ -79,7 +79,7 @@ static void gather(void)
 		}
 	}
 	xw_sysmap_free(sys);
-	f.owners.settled = true;
+	f.facts.owners.settled = true;
 	memset(&diag, 0, sizeof(diag));
 }
 
@@ -91,18 +91,19 @@ static void open_world(int kind)
 	memset(&f, 0, sizeof(f));
 	f.opts = (struct fsck_opts){.mode = FSCK_YES, .now = 1700000000};
 	ok(xw_dev_open_file(path, 0, &diag, &base));
-	ok(xw_overlay_open(base, 1024, &diag, &f.dev));
-	ok(xw_image_open(
-		f.dev, XW_IMAGE_NOCSUM | XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT | XW_IMAGE_LENIENT,
-		&f.diag, &f.img));
+	ok(xw_overlay_open(base, 1024, &diag, &f.ses.dev));
+	ok(xw_image_open(f.ses.dev,
+			 XW_IMAGE_NOCSUM | XW_IMAGE_ANY_FEATURES | XW_IMAGE_SHORT |
+				 XW_IMAGE_LENIENT,
+			 &f.ses.diag, &f.ses.img));
 	gather();
 }
 
 static void close_world(void)
 {
 	fsck_facts_free(&f);
-	xw_image_close(f.img);
-	xw_dev_close(f.dev);
+	xw_image_close(f.ses.img);
+	xw_dev_close(f.ses.dev);
 }
 
 static uint64_t seed;
@@ -115,21 +116,21 @@ static uint32_t rnd(uint32_t n)
 
 static void damage_group(uint64_t g)
 {
-	struct xw_image *img = f.img;
+	struct xw_image *img = f.ses.img;
 	const uint32_t size = img->desc_size, per = img->block_size / size;
 	const uint64_t off = xw_image_desc_block(img, g) * img->block_size + g % per * size;
 	struct xw_group_desc gd;
 	uint8_t raw[64], bits[8192];
 
 	ok(xw_image_group(img, g, &gd));
-	ok(xw_dev_pread(f.dev, raw, size, off));
+	ok(xw_dev_pread(f.ses.dev, raw, size, off));
 	for (int i = 0; i < 2; i++) {
 		const xw_blk blk = i ? gd.inode_bitmap : gd.block_bitmap;
 
-		ok(xw_dev_pread(f.dev, bits, img->block_size, blk * img->block_size));
+		ok(xw_dev_pread(f.ses.dev, bits, img->block_size, blk * img->block_size));
 		for (uint32_t n = rnd(40); n; n--)
 			bits[rnd(img->block_size)] ^= (uint8_t)(1u << rnd(8));
-		ok(xw_dev_pwrite(f.dev, bits, img->block_size, blk * img->block_size));
+		ok(xw_dev_pwrite(f.ses.dev, bits, img->block_size, blk * img->block_size));
 	}
 	switch (rnd(4)) {
 	case 0:
@@ -148,38 +149,38 @@ static void damage_group(uint64_t g)
 		gd.flags ^= XW_BG_INODE_UNINIT;
 	}
 	xw_group_encode(&gd, &img->sb, img->csum_seed, (uint32_t)g, raw);
-	ok(xw_dev_pwrite(f.dev, raw, size, off));
+	ok(xw_dev_pwrite(f.ses.dev, raw, size, off));
 }
 
 static void damage(void)
 {
-	for (uint64_t g = 0; g < f.img->groups; g++)
+	for (uint64_t g = 0; g < f.ses.img->groups; g++)
 		if (rnd(3))
 			damage_group(g);
-	f.img->sb.free_blocks_count -= 7;
-	f.img->sb.free_inodes_count++;
+	f.ses.img->sb.free_blocks_count -= 7;
+	f.ses.img->sb.free_inodes_count++;
 	ok(fsck_super_write(&f));
-	xw_image_forget(f.img);
+	xw_image_forget(f.ses.img);
 }
 
 /* What the overlay holds, to the file; stock e2fsck, where there is one, has nothing to say. */
 static void check_stock(void)
 {
-	struct xw_dev *base = xw_overlay_base(f.dev);
+	struct xw_dev *base = xw_overlay_base(f.ses.dev);
 	char cmd[400];
 	uint64_t *blocks;
 	size_t n;
 
-	ok(xw_overlay_dirty(f.dev, &blocks, &n));
+	ok(xw_overlay_dirty(f.ses.dev, &blocks, &n));
 	for (size_t i = 0; i < n; i++) {
 		static const uint8_t zeros[1024];
 		const void *data;
 
-		xw_overlay_block(f.dev, blocks[i], &data);
+		xw_overlay_block(f.ses.dev, blocks[i], &data);
 		ok(xw_dev_pwrite(base, data ? data : zeros, 1024, blocks[i] * 1024));
 	}
 	free(blocks);
-	if (f.img->sb.feature_ro_compat & XW_RO_ITREE)
+	if (f.ses.img->sb.feature_ro_compat & XW_RO_ITREE)
 		return;
 	snprintf(cmd, sizeof(cmd),
 		 "PATH=$PATH:/sbin:/usr/sbin; command -v e2fsck >/dev/null || exit 0; "
@@ -199,7 +200,7 @@ START_TEST(healthy)
 	open_world(_i);
 	ok(fsck_check_space(&f));
 	ck_assert_uint_eq(all_found(), 0);
-	ck_assert(!f.changed);
+	ck_assert(!f.round.changed);
 	close_world();
 }
 END_TEST
@@ -212,15 +213,15 @@ START_TEST(repaired)
 
 		damage();
 		f.opts.mode = FSCK_NO;
-		f.changed = false;
+		f.round.changed = false;
 		ok(fsck_check_space(&f));
-		ck_assert(!f.changed);
+		ck_assert(!f.round.changed);
 		ck_assert_uint_gt(all_found(), 0);
 		f.opts.mode = FSCK_YES;
 		ok(fsck_check_space(&f));
-		ck_assert(f.changed);
+		ck_assert(f.round.changed);
 		ck_assert_uint_gt(all_found(), 0);
-		check_dev(f.dev);
+		check_dev(f.ses.dev);
 		ok(fsck_check_space(&f));
 		ck_assert_uint_eq(all_found(), 0);
 		seed = this_seed;
@@ -245,10 +246,10 @@ START_TEST(settled_for_an_update)
 	ok(xw_update_link(u, XW_INO_ROOT, "new", 3, ino, XW_FT_DIR));
 	ok(xw_update_add_links(u, XW_INO_ROOT, 1));
 	ok(fsck_update_keep(&f));
-	ck_assert(f.allocated);
+	ck_assert(f.round.allocated);
 	ok(fsck_check_space(&f)); /* is for the next round */
 	ck_assert_uint_eq(all_found(), 0);
-	check_dev(f.dev);
+	check_dev(f.ses.dev);
 	check_stock();
 	close_world();
 }
@@ -266,7 +267,7 @@ START_TEST(dropped_update)
 	ok(fsck_update(&f, &u));
 	ok(xw_update_create(u, &n, &ino));
 	fsck_update_drop(&f);
-	check_dev(f.dev);
+	check_dev(f.ses.dev);
 	close_world();
 }
 END_TEST

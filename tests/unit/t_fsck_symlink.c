@@ -76,7 +76,7 @@ static void load(const char *text, uint64_t size, uint64_t sectors)
 	ck_assert_int_eq(xw_super_decode(super, &img.sb), 0);
 	img.block_size = BS;
 	img.sb.blocks_count = 8192;
-	f = (struct fsck){.img = &img};
+	f = (struct fsck){.ses.img = &img};
 	l = (struct fsck_look){.f = &f, .ino = 12, .type = XW_S_IFLNK, .raw = value};
 	l.in = (struct xw_inode){.mode = XW_S_IFLNK | 0777, .links = 1};
 	l.in.size = size;

@@ -88,12 +88,12 @@ static void start(struct world world, bool yes)
 	open_bytes();
 	agreed = yes;
 	if (w.where == standard)
-		f.img->sb.feature_incompat &= ~XW_INCOMPAT_FLEX_BG;
+		f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_FLEX_BG;
 	if (!w.csum)
-		f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
-	f.img->sb.jnl_backup_type = w.journal;
+		f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+	f.ses.img->sb.jnl_backup_type = w.journal;
 	for (uint32_t i = 0; i < 12; i++)
-		f.img->sb.jnl_blocks[i] = LOG + i;
+		f.ses.img->sb.jnl_blocks[i] = LOG + i;
 	for (uint64_t g = 0; g < 2; g++) {
 		const struct xw_group_desc gd = desc_of(g);
 
@@ -105,12 +105,13 @@ static void start(struct world world, bool yes)
 
 		put_bits(gd.block_bitmap, 600, g ? 8191 : 8192);
 		put_bits(gd.inode_bitmap, g ? 6 : 14, PER_GROUP);
-		gd.block_bitmap_csum =
-			xw_bitmap_csum(&f.img->sb, f.img->csum_seed, at(gd.block_bitmap), BS);
-		gd.inode_bitmap_csum = xw_bitmap_csum(&f.img->sb, f.img->csum_seed,
+		gd.block_bitmap_csum = xw_bitmap_csum(&f.ses.img->sb, f.ses.img->csum_seed,
+						      at(gd.block_bitmap), BS);
+		gd.inode_bitmap_csum = xw_bitmap_csum(&f.ses.img->sb, f.ses.img->csum_seed,
 						      at(gd.inode_bitmap), PER_GROUP / 8);
 		put_group(g, &gd);
-		xw_group_encode(&gd, &f.img->sb, f.img->csum_seed, (uint32_t)g, raw + 64 * g);
+		xw_group_encode(&gd, &f.ses.img->sb, f.ses.img->csum_seed, (uint32_t)g,
+				raw + 64 * g);
 	}
 	if (w.copies)
 		put(SECOND + 1, raw, sizeof(raw));
@@ -137,7 +138,7 @@ static void try_pointer(struct world world, uint64_t g, enum part p, xw_blk to, 
 
 	start(world, yes);
 	want = found_at(g, p);
-	ok(xw_image_group(f.img, g, &gd));
+	ok(xw_image_group(f.ses.img, g, &gd));
 	*place(&gd, p) = to;
 	put_group(g, &gd);
 	ok(fsck_check_groups(&f));
@@ -147,11 +148,11 @@ static void try_pointer(struct world world, uint64_t g, enum part p, xw_blk to, 
 		      w.where == standard ? "standard" : "scattered", w.csum ? ", csum" : "",
 		      w.copies ? ", copies" : "", w.journal ? ", journal" : "", (unsigned)g, p,
 		      (unsigned)to, n_found, (unsigned)last.num);
-	ok(xw_image_group(f.img, g, &gd));
+	ok(xw_image_group(f.ses.img, g, &gd));
 	ck_assert_uint_eq(*place(&gd, p), yes ? want : to);
-	ck_assert_int_eq(f.relocate, yes && !want);
-	ck_assert_int_eq(f.changed, yes);
-	ok(xw_image_group(f.img, !g, &gd));
+	ck_assert_int_eq(f.ses.relocate, yes && !want);
+	ck_assert_int_eq(f.round.changed, yes);
+	ok(xw_image_group(f.ses.img, !g, &gd));
 	for (int k = 0; k < 3; k++) /* the others stay */
 		ck_assert_uint_eq(*place(&gd, k), w.where[!g][k]);
 	close_bytes();
@@ -202,15 +203,15 @@ START_TEST(pointer_and_record)
 			uint8_t mode[2];
 
 			start(world_of(_i), true);
-			ok(xw_image_group(f.img, g, &gd));
+			ok(xw_image_group(f.ses.img, g, &gd));
 			poke16(mode, wrong[i]);
-			ok(xw_dev_pwrite(f.dev, mode, sizeof(mode),
+			ok(xw_dev_pwrite(f.ses.dev, mode, sizeof(mode),
 					 gd.inode_table * BS + (g ? 0 : SIZE)));
 			gd.inode_table = 0;
 			put_group(g, &gd);
 			ok(fsck_check_groups(&f));
 			expect(FSCK_GROUP_INODE_TABLE);
-			ok(xw_image_group(f.img, g, &gd));
+			ok(xw_image_group(f.ses.img, g, &gd));
 			ck_assert_uint_eq(gd.inode_table, w.where[g][INODE_TABLE]);
 			close_bytes();
 		}
@@ -225,8 +226,8 @@ START_TEST(sound)
 		start(world_of(_i), true);
 		ok(fsck_check_groups(&f));
 		expect(FSCK_IDS);
-		ck_assert(!f.changed && !f.relocate);
-		ok(xw_image_group(f.img, g, &gd));
+		ck_assert(!f.round.changed && !f.ses.relocate);
+		ok(xw_image_group(f.ses.img, g, &gd));
 		for (int p = 0; p < 3; p++)
 			ck_assert_uint_eq(*place(&gd, p), w.where[g][p]);
 		close_bytes();
@@ -252,16 +253,16 @@ START_TEST(wrong_checksum_too)
 	uint8_t byte = 0x55;
 
 	start((struct world){standard, true, true, false}, true);
-	ok(xw_image_group(f.img, 1, &gd));
+	ok(xw_image_group(f.ses.img, 1, &gd));
 	gd.inode_bitmap = BLOCKS;
 	gd.flags = XW_BG_INODE_UNINIT | XW_BG_BLOCK_UNINIT;
 	gd.itable_unused = 60;
 	put_group(1, &gd);
-	ok(xw_dev_pwrite(f.dev, &byte, 1, 2 * BS + 64 + 0x1E));
-	xw_image_forget(f.img);
+	ok(xw_dev_pwrite(f.ses.dev, &byte, 1, 2 * BS + 64 + 0x1E));
+	xw_image_forget(f.ses.img);
 	ok(fsck_check_groups(&f));
 	expect(FSCK_GROUP_INODE_BITMAP);
-	ok(xw_image_group(f.img, 1, &gd));
+	ok(xw_image_group(f.ses.img, 1, &gd));
 	ck_assert(!gd.flags && !gd.itable_unused);
 	ck_assert(!fsck_group_sum_is_wrong(&f, 1));
 	close_bytes();
@@ -347,7 +348,7 @@ START_TEST(plausible)
 
 		poke32(in.block, records[i].first);
 		poke32(in.block + 4, records[i].second);
-		xw_inode_encode(&in, &f.img->sb, buf + 3 * SIZE);
+		xw_inode_encode(&in, &f.ses.img->sb, buf + 3 * SIZE);
 		for (int set = 0; set < 2; set++) {
 			e = (struct fsck_evidence){.bits = bits};
 			bits[1] = set ? 8 : 0; /* inode 12 */

@@ -38,7 +38,7 @@ static void want_tree(size_t n, size_t n_nodes)
 	}
 	for (size_t i = 0; i < n_nodes; i++)
 		r.nodes[i] = OLD + 2 * i;
-	ck_assert(!xw_vec_push(&f.rebuilds, r));
+	ck_assert(!xw_vec_push(&f.facts.rebuilds, r));
 }
 
 /* The tree without a finding; its nodes, in disk order, to nodes[]. */
@@ -51,7 +51,7 @@ static size_t read_tree(size_t n, unsigned depth, xw_blk *nodes)
 	int more;
 
 	ok(fsck_inode_read(&f, INO, &in, NULL));
-	xw_walk_map_init(&walk, f.dev, &f.img->sb);
+	xw_walk_map_init(&walk, f.ses.dev, &f.ses.img->sb);
 	walk.full_room = true;
 	ck_assert(!xw_walk_map_begin(&walk, INO, &in, -1));
 	while ((more = xw_walk_map_next(&walk, &item)) > 0) {
@@ -93,7 +93,7 @@ START_TEST(rewritten)
 		if (sizes[i].depth) {
 			want_tree(sizes[i].runs, 0);
 			ok(fsck_settle(&f));
-			ck_assert(f.changed && f.owners.settled);
+			ck_assert(f.round.changed && f.facts.owners.settled);
 			n = read_tree(sizes[i].runs, depth, nodes);
 			ck_assert_uint_eq(n, sizes[i].nodes);
 			for (size_t k = 0; k < n; k++) /* near the contents */
@@ -155,7 +155,7 @@ START_TEST(no_space)
 	ok(fsck_settle(&f));
 	ok(fsck_inode_read(&f, INO, &in, NULL));
 	ck_assert_uint_eq(peek32(in.block), 0);
-	ck_assert(!f.changed && !fsck_is_claimed(&f, 9000));
+	ck_assert(!f.round.changed && !fsck_is_claimed(&f, 9000));
 	ck_assert(fsck_owns(&f, FSCK_O_MAP, OLD, 1));
 	close_bytes();
 }
@@ -168,7 +168,7 @@ START_TEST(no_inode)
 	put_inode(INO, &(struct xw_inode){.extra_isize = 32});
 	want_tree(MAX, 0);
 	ok(fsck_settle(&f));
-	ck_assert(!f.changed);
+	ck_assert(!f.round.changed);
 	close_bytes();
 }
 END_TEST

@@ -26,7 +26,7 @@ static void start_free(void)
 {
 	open_bytes();
 	memset(bits, 0, sizeof(bits));
-	ok(xw_blockset_new(BLOCKS, &f.owners.claims));
+	ok(xw_blockset_new(BLOCKS, &f.facts.owners.claims));
 }
 
 static void claim(xw_blk blk, uint64_t n)
@@ -119,10 +119,10 @@ END_TEST
 START_TEST(clusters)
 {
 	start_free();
-	f.img->sb.feature_ro_compat |= XW_RO_BIGALLOC;
-	f.img->sb.log_cluster_size = 2;
-	f.img->sb.clusters_per_group = PER_GROUP / 4;
-	f.img->sb.first_data_block = 0;
+	f.ses.img->sb.feature_ro_compat |= XW_RO_BIGALLOC;
+	f.ses.img->sb.log_cluster_size = 2;
+	f.ses.img->sb.clusters_per_group = PER_GROUP / 4;
+	f.ses.img->sb.first_data_block = 0;
 	claim(500, 1);
 	expect_free(501, 504);
 	expect_free(510, 508);
@@ -136,15 +136,15 @@ END_TEST
 
 static const struct fsck_usage *usage(int type, uint32_t id)
 {
-	return fsck_usage_get(&f.quota->usage[type], id);
+	return fsck_usage_get(&f.facts.quota->usage[type], id);
 }
 
 static void start_usage(void)
 {
 	open_bytes();
-	f.img->sb.feature_ro_compat |= XW_RO_QUOTA;
-	f.img->sb.usr_quota_inum = 3;
-	f.img->sb.grp_quota_inum = 4;
+	f.ses.img->sb.feature_ro_compat |= XW_RO_QUOTA;
+	f.ses.img->sb.usr_quota_inum = 3;
+	f.ses.img->sb.grp_quota_inum = 4;
 }
 
 static struct xw_inode file(uint64_t sectors)
@@ -183,7 +183,7 @@ START_TEST(who_counts)
 		struct fsck_inode *facts;
 
 		start_usage();
-		f.img->sb.journal_inum = counted[i].ino == 20 ? 20 : XW_INO_JOURNAL;
+		f.ses.img->sb.journal_inum = counted[i].ino == 20 ? 20 : XW_INO_JOURNAL;
 		in.links = counted[i].links;
 		in.flags = counted[i].flags;
 		if (counted[i].facts) {
@@ -191,21 +191,21 @@ START_TEST(who_counts)
 			facts->flags = counted[i].facts;
 		}
 		ok(fsck_quota_add(&f, counted[i].ino, &in));
-		ck_assert_msg(!!f.quota == counted[i].counts,
+		ck_assert_msg(!!f.facts.quota == counted[i].counts,
 			      "inode %u, links %u, flags 0x%x, facts 0x%x", counted[i].ino,
 			      counted[i].links, counted[i].flags, counted[i].facts);
 		fsck_quota_free(&f);
-		ck_assert_ptr_null(f.quota);
-		f.img->sb.feature_ro_compat &= ~XW_RO_QUOTA;
+		ck_assert_ptr_null(f.facts.quota);
+		f.ses.img->sb.feature_ro_compat &= ~XW_RO_QUOTA;
 		ok(fsck_quota_add(&f, counted[i].ino, &in));
-		ck_assert_ptr_null(f.quota);
+		ck_assert_ptr_null(f.facts.quota);
 		close_bytes();
 	}
 	start_usage();
-	f.img->sb.journal_inum = 20;
-	f.img->sb.feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
+	f.ses.img->sb.journal_inum = 20;
+	f.ses.img->sb.feature_compat &= ~XW_COMPAT_HAS_JOURNAL;
 	ok(fsck_quota_add(&f, 20, &(struct xw_inode){.links = 1}));
-	ck_assert_ptr_nonnull(f.quota);
+	ck_assert_ptr_nonnull(f.facts.quota);
 	close_bytes();
 }
 END_TEST
@@ -215,18 +215,18 @@ START_TEST(sums)
 	struct xw_inode in = file(8);
 
 	start_usage();
-	f.xattrs = calloc(1, sizeof(*f.xattrs));
+	f.facts.xattrs = calloc(1, sizeof(*f.facts.xattrs));
 	ok(fsck_quota_add(&f, INO, &in));
 	in.gid = 101;
 	in.blocks = 2;
-	f.xattrs->last = INO + 1; /* it has two values in EA inodes */
-	f.xattrs->last_ea = 2;
+	f.facts.xattrs->last = INO + 1; /* it has two values in EA inodes */
+	f.facts.xattrs->last_ea = 2;
 	ok(fsck_quota_add(&f, INO + 1, &in));
 	in.flags = XW_FL_HUGE_FILE;
 	ok(fsck_quota_add(&f, INO + 2, &in));
-	ck_assert_uint_eq(f.quota->usage[XW_QUOTA_USER].n, 1);
-	ck_assert_uint_eq(f.quota->usage[XW_QUOTA_GROUP].n, 2);
-	ck_assert_uint_eq(f.quota->usage[XW_QUOTA_PROJECT].n, 0);
+	ck_assert_uint_eq(f.facts.quota->usage[XW_QUOTA_USER].n, 1);
+	ck_assert_uint_eq(f.facts.quota->usage[XW_QUOTA_GROUP].n, 2);
+	ck_assert_uint_eq(f.facts.quota->usage[XW_QUOTA_PROJECT].n, 0);
 	ck_assert_uint_eq(usage(XW_QUOTA_USER, 1000)->inodes, 5);
 	ck_assert_uint_eq(usage(XW_QUOTA_USER, 1000)->space, 8 * 512 + 2 * 512 + 2 * BS);
 	ck_assert_uint_eq(usage(XW_QUOTA_GROUP, 100)->inodes, 1);
@@ -250,20 +250,20 @@ START_TEST(types)
 
 	for (int k = 0; k < 8; k++) {
 		start_usage();
-		f.img->sb.usr_quota_inum = k & 1 ? 3 : 0;
-		f.img->sb.grp_quota_inum = k & 2 ? 4 : 0;
-		f.img->sb.feature_ro_compat |= k & 4 ? XW_RO_PROJECT : 0;
+		f.ses.img->sb.usr_quota_inum = k & 1 ? 3 : 0;
+		f.ses.img->sb.grp_quota_inum = k & 2 ? 4 : 0;
+		f.ses.img->sb.feature_ro_compat |= k & 4 ? XW_RO_PROJECT : 0;
 		ok(fsck_quota_add(&f, INO, &in));
-		ck_assert_uint_eq(f.quota->usage[XW_QUOTA_USER].n, !!(k & 1));
-		ck_assert_uint_eq(f.quota->usage[XW_QUOTA_GROUP].n, !!(k & 2));
-		ck_assert_uint_eq(f.quota->usage[XW_QUOTA_PROJECT].n, !!(k & 4));
+		ck_assert_uint_eq(f.facts.quota->usage[XW_QUOTA_USER].n, !!(k & 1));
+		ck_assert_uint_eq(f.facts.quota->usage[XW_QUOTA_GROUP].n, !!(k & 2));
+		ck_assert_uint_eq(f.facts.quota->usage[XW_QUOTA_PROJECT].n, !!(k & 4));
 		ck_assert(!(k & 4) || usage(XW_QUOTA_PROJECT, 7)->inodes == 1);
 		ck_assert_int_eq(fsck_quota_is_on(&f, XW_QUOTA_USER), !!(k & 1));
 		ck_assert_int_eq(fsck_quota_is_on(&f, XW_QUOTA_GROUP), !!(k & 2));
 		ck_assert(!fsck_quota_is_on(&f, XW_QUOTA_PROJECT));
-		f.img->sb.prj_quota_inum = 20;
+		f.ses.img->sb.prj_quota_inum = 20;
 		ck_assert(fsck_quota_is_on(&f, XW_QUOTA_PROJECT));
-		f.img->sb.feature_ro_compat &= ~XW_RO_QUOTA;
+		f.ses.img->sb.feature_ro_compat &= ~XW_RO_QUOTA;
 		ck_assert(!fsck_quota_is_on(&f, XW_QUOTA_PROJECT));
 		close_bytes();
 	}

@@ -21,8 +21,8 @@ static void start(bool agree)
 {
 	open_bytes();
 	agreed = agree;
-	f.xattrs = calloc(1, sizeof(*f.xattrs));
-	ck_assert_ptr_nonnull(f.xattrs);
+	f.facts.xattrs = calloc(1, sizeof(*f.facts.xattrs));
+	ck_assert_ptr_nonnull(f.facts.xattrs);
 }
 
 /* ---- areas as text ---- */
@@ -254,7 +254,7 @@ static struct xw_inode ea_inode(uint32_t hash_of)
 			      .flags = XW_FL_EA_INODE};
 
 	poke32(in.block, BLOCK + 10);
-	xw_inode_set_ea_hash(&in, xw_xattr_value_hash(f.img->csum_seed, text, hash_of));
+	xw_inode_set_ea_hash(&in, xw_xattr_value_hash(f.ses.img->csum_seed, text, hash_of));
 	return in;
 }
 
@@ -268,7 +268,7 @@ static void write_entry(xw_ino value, uint32_t size, uint32_t hash_of)
 
 	load(false);
 	e.hash = xw_xattr_entry_hash_inum("e", 1,
-					  xw_xattr_value_hash(f.img->csum_seed, text, hash_of));
+					  xw_xattr_value_hash(f.ses.img->csum_seed, text, hash_of));
 	xw_xattr_entry_encode(area, 4, &e);
 }
 
@@ -321,8 +321,8 @@ START_TEST(references)
 		const struct fsck_ea *slot;
 
 		start(_i);
-		f.img->sb.feature_incompat &= ~XW_INCOMPAT_EA_INODE;
-		f.img->sb.feature_incompat |= feature;
+		f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_EA_INODE;
+		f.ses.img->sb.feature_incompat |= feature;
 		ok(fsck_super_write(&f));
 		put(BLOCK + 10, text, LEN);
 		in = ea_inode(refs[i].hash_of);
@@ -348,7 +348,7 @@ START_TEST(references)
 			slot = fsck_ea_slot(&f, refs[i].value);
 			ck_assert(slot->refs == 1 && slot->size == refs[i].counted && !slot->old);
 		} else if (refs[i].id == FSCK_EA_INODE_BAD) {
-			ck_assert_uint_eq(f.xattrs->eas.n, 0);
+			ck_assert_uint_eq(f.facts.xattrs->eas.n, 0);
 		}
 		if (refs[i].value <= 128)
 			ok(fsck_inode_read(&f, refs[i].value, &in, NULL));
@@ -368,7 +368,7 @@ START_TEST(many_references)
 	struct xw_inode in;
 
 	start(_i);
-	f.img->sb.feature_incompat &= ~XW_INCOMPAT_EA_INODE;
+	f.ses.img->sb.feature_incompat &= ~XW_INCOMPAT_EA_INODE;
 	put(BLOCK + 10, text, LEN);
 	in = ea_inode(LEN);
 	put_inode(VALUE, &in);
@@ -377,13 +377,13 @@ START_TEST(many_references)
 		ok(fsck_xattr_area(&f, &a));
 	}
 	expect(FSCK_EA_INODE_FEATURE);
-	ck_assert_int_eq(f.renew_backups, agreed);
+	ck_assert_int_eq(f.ses.renew_backups, agreed);
 	ck_assert_uint_eq(fsck_ea_slot(&f, VALUE)->refs, 2);
 	/* Lustre's refer to their single owner, and cost no quota */
 	in.mtime.sec = OWNER;
 	in.generation = GENERATION;
 	xw_inode_set_ea_hash(&in, 1);
-	f.img->sb.feature_incompat |= XW_INCOMPAT_EA_INODE;
+	f.ses.img->sb.feature_incompat |= XW_INCOMPAT_EA_INODE;
 	put_inode(VALUE + 1, &in);
 	write_entry(VALUE + 1, LEN, 3);
 	ok(fsck_xattr_area(&f, &a));

@@ -30,7 +30,7 @@ static void put_block(xw_blk blk, char letter, uint32_t refs)
 	xw_xattr_bhdr_encode(p, &(struct xw_xattr_bhdr){.refcount = refs, .blocks = 1});
 	xw_xattr_entry_encode(p, 32, &e);
 	memcpy(p + BS - 4, value, 4);
-	xw_xattr_block_set_csum(p, BS, f.img->csum_seed, blk);
+	xw_xattr_block_set_csum(p, BS, f.ses.img->csum_seed, blk);
 	put(blk, p, BS);
 }
 
@@ -40,7 +40,7 @@ static uint32_t refcount(xw_blk blk)
 	uint8_t p[BS];
 
 	memcpy(p, at(blk), BS);
-	ck_assert_int_eq(xw_xattr_block_verify(p, BS, f.img->csum_seed, blk), 0);
+	ck_assert_int_eq(xw_xattr_block_verify(p, BS, f.ses.img->csum_seed, blk), 0);
 	ck_assert_int_eq(xw_xattr_bhdr_decode(p, &h), 0);
 	return h.refcount;
 }
@@ -49,7 +49,7 @@ static void start(bool agree)
 {
 	open_bytes();
 	agreed = agree;
-	f.img->sb.feature_compat |= FEATURES;
+	f.ses.img->sb.feature_compat |= FEATURES;
 	ok(fsck_claim_metadata(&f));
 }
 
@@ -131,10 +131,10 @@ START_TEST(checksums)
 
 		start(row & 1);
 		put_block(BLOCK, 'a', 1);
-		ok(xw_dev_pwrite(f.dev, &byte, 1, BLOCK * BS + 100)); /* nothing is there */
-		xw_image_forget(f.img);
+		ok(xw_dev_pwrite(f.ses.dev, &byte, 1, BLOCK * BS + 100)); /* nothing is there */
+		xw_image_forget(f.ses.img);
 		if (row & 2)
-			f.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
+			f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 		look(INO, BLOCK);
 		expect(row & 2 ? FSCK_IDS : FSCK_XATTR_BLOCK_CSUM);
 		look(INO + 1, BLOCK); /* it is read once */
@@ -152,10 +152,10 @@ START_TEST(feature)
 	for (row = 0; row < 2; row++) {
 		start(row & 1);
 		put_block(BLOCK, 'a', 1);
-		f.img->sb.feature_compat &= ~FEATURES;
+		f.ses.img->sb.feature_compat &= ~FEATURES;
 		look(INO, BLOCK);
 		expect(FSCK_XATTR_NO_FEATURE);
-		ck_assert_uint_eq(f.img->sb.feature_compat & FEATURES, row & 1 ? FEATURES : 0);
+		ck_assert_uint_eq(f.ses.img->sb.feature_compat & FEATURES, row & 1 ? FEATURES : 0);
 		ck_assert_uint_eq(in.file_acl, BLOCK);
 		close_bytes();
 	}
@@ -198,14 +198,14 @@ START_TEST(no_counts)
 	put_block(BLOCK, 'a', 7);
 	look(INO, BLOCK);
 	ok(fsck_settle(&f));
-	f.allocated = true;
+	f.round.allocated = true;
 	ok(fsck_check_xattrs(&f));
 	expect(FSCK_IDS);
-	f.allocated = false;
-	f.stop = true;
+	f.round.allocated = false;
+	f.ses.stop = true;
 	ok(fsck_check_xattrs(&f));
 	expect(FSCK_IDS);
-	f.stop = false;
+	f.ses.stop = false;
 	ok(fsck_check_xattrs(&f));
 	expect(FSCK_XATTR_REFCOUNT);
 	close_bytes();
@@ -227,7 +227,7 @@ static void put_value(uint64_t refs, uint16_t links)
 	put_inode(VALUE, &ea);
 	ok(fsck_inode_make(&f, VALUE, &known));
 	known->flags = FSCK_I_USED | FSCK_I_EA;
-	f.counts.ea_inodes = 1;
+	f.facts.counts.ea_inodes = 1;
 }
 
 static const struct {
@@ -285,13 +285,13 @@ START_TEST(stray_values)
 		look(INO, 0);
 		put_value(1, 1);
 		if (row & 2)
-			f.counts.ea_inodes = 0; /* no inode has the flag */
+			f.facts.counts.ea_inodes = 0; /* no inode has the flag */
 		ok(fsck_settle(&f));
 		ok(fsck_check_xattrs(&f));
 		expect(row & 2 ? FSCK_IDS : FSCK_EA_INODE_STRAY);
 		ok(fsck_inode_read(&f, VALUE, &now, NULL));
 		ck_assert_uint_eq(now.flags, row == 1 ? 0 : XW_FL_EA_INODE);
-		ck_assert_int_eq(f.again, row == 1);
+		ck_assert_int_eq(f.round.again, row == 1);
 		ck_assert_int_eq(fsck_inode(&f, VALUE)->flags & FSCK_I_EA, row & 2 ? FSCK_I_EA : 0);
 		close_bytes();
 	}
