@@ -169,7 +169,7 @@ static void drop(struct dbg *d)
 		if ((*f)->closed)
 			(*f)->closed(d);
 	}
-	xw_step_forget(&d->steps);
+	xw_step_drop(&d->steps);
 	xw_image_close(d->img);
 	xw_edit_end(d->edit);
 	xw_dev_close(d->dev);
@@ -245,7 +245,7 @@ static void reread(struct dbg *d)
 
 	changed(d);
 	if (xw_image_open(d->img->dev, d->img->flags, &quiet, &now)) {
-		xw_image_forget(d->img);
+		xw_image_drop_cache(d->img);
 		return;
 	}
 	now->diag = diag;
@@ -256,7 +256,7 @@ static void reread(struct dbg *d)
 int dbg_step_end(struct dbg *d, int rc)
 {
 	if (rc)
-		xw_step_forget(&d->steps);
+		xw_step_drop(&d->steps);
 	else
 		rc = xw_step_keep(&d->steps);
 	d->spoiled |= d->steps.torn;
@@ -266,7 +266,7 @@ int dbg_step_end(struct dbg *d, int rc)
 
 void dbg_wrote(struct dbg *d)
 {
-	xw_step_forget(&d->steps);
+	xw_step_drop(&d->steps);
 	reread(d);
 }
 

@@ -101,7 +101,7 @@ int fsck_orphans_put_away(struct fsck *f)
 	xw_steps_init(&s, f->ses.dev, &f->ses.diag);
 	s.now = f->opts.now;
 	rc = xw_step_apart(&s, f->ses.img->block_size, finish_orphans, f);
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	xw_diag_clear(&f->ses.diag);
 	if (rc) {
 		xw_vec_free(&f->start.cut);

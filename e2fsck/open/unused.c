@@ -118,7 +118,8 @@ static uint64_t is_free(void *arg, uint64_t blk, uint64_t n, bool *free_now)
 void fsck_unused_offer(struct fsck *f)
 {
 	if (f->ses.unused.claims)
-		xw_edit_set_room(f->ses.edit, is_free, &f->ses.unused, f->ses.unused.complete);
+		xw_edit_set_record_space(f->ses.edit, is_free, &f->ses.unused,
+					 f->ses.unused.complete);
 }
 
 void fsck_unused_free(struct fsck *f)

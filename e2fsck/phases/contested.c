@@ -72,7 +72,7 @@ static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 		rc = fsck_update_step(f);
 	if (!rc) {
 		fsck_contest_drop(c, ino, false);
-		xw_image_forget(f->ses.img);
+		xw_image_drop_cache(f->ses.img);
 		return 0;
 	}
 	fsck_update_drop(f);

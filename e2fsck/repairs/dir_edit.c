@@ -122,7 +122,7 @@ static int edit(struct edit *x)
 	if (!raw)
 		return xw_fail_nomem(&x->f->ses.diag, "directory");
 	x->raw = raw;
-	xw_image_forget(x->f->ses.img);
+	xw_image_drop_cache(x->f->ses.img);
 	rc = fsck_inode_read(x->f, x->d->ino, &x->in, x->raw);
 	if (rc)
 		return rc;

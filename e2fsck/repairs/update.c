@@ -56,6 +56,6 @@ int fsck_update_keep(struct fsck *f)
 
 void fsck_update_drop(struct fsck *f)
 {
-	xw_step_forget(&f->ses.steps);
-	xw_image_forget(f->ses.img);
+	xw_step_drop(&f->ses.steps);
+	xw_image_drop_cache(f->ses.img);
 }

@@ -18,7 +18,7 @@ static int put(struct fsck *f, xw_blk blk, const void *buf)
 	const uint32_t bs = f->ses.img->block_size;
 
 	f->round.changed = true;
-	xw_image_forget(f->ses.img);
+	xw_image_drop_cache(f->ses.img);
 	return xw_dev_pwrite(f->ses.dev, buf, bs, blk * bs);
 }
 
@@ -93,7 +93,7 @@ static int put_record(struct fsck *f, xw_ino ino, const uint8_t *raw)
 		return refuse(f, FSCK_O_GROUP, at / img->block_size);
 	f->round.changed = true;
 	rc = xw_dev_pwrite(f->ses.dev, raw, img->inode_size, at);
-	xw_image_forget(img);
+	xw_image_drop_cache(img);
 	return rc;
 }
 
@@ -135,7 +135,7 @@ int fsck_super_write(struct fsck *f)
 	if (!rc && !memcmp(raw, old, sizeof(raw)))
 		return 0;
 	f->round.changed = true;
-	xw_image_forget(f->ses.img);
+	xw_image_drop_cache(f->ses.img);
 	return xw_dev_pwrite(f->ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET);
 }
 
@@ -153,6 +153,6 @@ int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc 
 	fsck_quiet_end(&quiet);
 	xw_group_encode(gd, &img->sb, img->csum_seed, (uint32_t)group, raw);
 	f->round.changed = f->ses.renew_backups = true;
-	xw_image_forget(f->ses.img);
+	xw_image_drop_cache(f->ses.img);
 	return xw_dev_pwrite(f->ses.dev, raw, img->desc_size, at);
 }

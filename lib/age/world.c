@@ -102,7 +102,7 @@ static int open_dir(struct xw_age_world *w, const char *path, size_t len, xw_ino
 	if (rc)
 		return rc;
 	/* drop cached blocks: the directory may have changed since they were read */
-	xw_image_forget(w->u->img);
+	xw_image_drop_cache(w->u->img);
 	rc = xw_update_dir_begin(w->u, ino, &(*out)->ud);
 	if (rc) {
 		xw_update_dir_end(&(*out)->ud);
@@ -295,7 +295,7 @@ int xw_age_world_remove_dir(struct xw_age_world *w, struct xw_age_place *p)
 	struct xw_age_dir *gone = find_open(w, w->path, strlen(w->path));
 	int rc = gone ? put(w, gone) : 0;
 
-	xw_image_forget(w->u->img);
+	xw_image_drop_cache(w->u->img);
 	if (!rc)
 		rc = xw_update_check_empty(w->u, p->ino);
 	if (rc == XW_ERR_STATE) {

@@ -305,7 +305,7 @@ int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 	in->fill.keep_images = m->no_oci;
 	in->fill.tick = xw_intake_tick_entry;
 	in->fill.tick_arg = in;
-	xw_fill_listen(&in->fill);
+	xw_fill_set_callbacks(&in->fill);
 	return 0;
 }
 

@@ -208,7 +208,7 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 	if (!rc)
 		rc = xw_dev_flush(c->base);
 	if (!rc)
-		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+		rc = xw_commit_check_image(c, XW_COMMIT_HALFWAY);
 	if (!rc && c->new_size < c->base->size && !xw_redo_is_after_end(store, c->new_size) &&
 	    xw_redo_may_cut(c->base, c->old_size))
 		rc = xw_dev_set_size(c->base, c->new_size);
@@ -218,17 +218,17 @@ static int finish_redo(struct xw_change *c, struct xw_redo_store *store, uint64_
 		rc = xw_redo_remove_inside(store, c->base, c->new_size, done);
 	}
 	if (!rc && inside)
-		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+		rc = xw_commit_check_image(c, XW_COMMIT_HALFWAY);
 	if (!rc)
 		rc = xw_commit_step_super(c, c->new_super);
 	if (!rc)
-		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+		rc = xw_commit_check_image(c, XW_COMMIT_HALFWAY);
 	if (rc) {
-		xw_commit_tell_half(c,
-				    !inside         ? store->name
-				    : store->number ? "a redo record"
-						    : "the image but for its superblock",
-				    "the next xw tool that opens the image finishes it");
+		xw_commit_explain_half(c,
+				       !inside         ? store->name
+				       : store->number ? "a redo record"
+						       : "the image but for its superblock",
+				       "the next xw tool that opens the image finishes it");
 		return rc;
 	}
 	c->done = true;
@@ -268,11 +268,11 @@ static int run_to_commit_point(struct xw_change *c, const struct xw_commit_opts 
 	if (store->number)
 		xw_guard_freeze(c->guard);
 	if (!rc)
-		rc = xw_commit_ask(opts->watch, c->base->name, c->diag);
+		rc = xw_commit_check_canceled(opts->watch, c->base->name, c->diag);
 	if (!rc && opts->undo_file)
 		rc = xw_undo_write(opts, c, &undo_made);
 	if (!rc)
-		rc = xw_commit_look(c, XW_COMMIT_NOTHING);
+		rc = xw_commit_check_image(c, XW_COMMIT_NOTHING);
 	xw_guard_unfreeze(c->guard);
 	if (rc) {
 		if (!c->foreign || !store->number)
@@ -434,7 +434,7 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	memset(info, 0, sizeof(*info));
 	rc = xw_dev_flush(overlay);
 	if (!rc)
-		rc = xw_commit_ask(opts->watch, overlay->name, diag);
+		rc = xw_commit_check_canceled(opts->watch, overlay->name, diag);
 	if (rc)
 		return rc;
 	if (opts->guard && !opts->dry_run)
@@ -442,7 +442,7 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 	rc = xw_change_collect(overlay, diag, &c);
 	c.guard = opts->dry_run ? NULL : opts->guard;
 	if (!rc)
-		rc = xw_commit_look(&c, XW_COMMIT_NOTHING);
+		rc = xw_commit_check_image(&c, XW_COMMIT_NOTHING);
 	if (!rc && !c.empty)
 		rc = commit_change(&c, opts, info);
 	if (!rc)

@@ -47,7 +47,8 @@ struct xw_commit_watch {
  * XW_ERR_CANCELED: the watch (which may be NULL) has canceled the change. Must be called before the
  * commit point.
  */
-int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag);
+int xw_commit_check_canceled(const struct xw_commit_watch *watch, const char *name,
+			     struct xw_diag *diag);
 
 #define XW_COMMIT_PLACES 3 /* for a record in the image */
 

@@ -63,7 +63,7 @@ int xw_guard_fail(const struct xw_guard *g, const char *then)
 	return fail(g, "was mounted or changed", then);
 }
 
-int xw_guard_look(const struct xw_guard *g, const char *then)
+int xw_guard_check(const struct xw_guard *g, const char *then)
 {
 	struct xw_dev_stamp now;
 	bool same = true;

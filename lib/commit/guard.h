@@ -40,7 +40,7 @@ void xw_guard_unfreeze(struct xw_guard *g);
  * `then`: the end of the message, the consequence ("nothing was committed"). On block devices the
  * superblock is read from the medium, unless it is mounted.
  */
-int xw_guard_look(const struct xw_guard *g, const char *then);
+int xw_guard_check(const struct xw_guard *g, const char *then);
 /*
  * A check in a few microseconds, without a message, which detects neither loop devices nor changes
  * hidden by a cache. True: unchanged. If false, xw_guard_fail() records the message.

@@ -190,7 +190,7 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 	bool started;
 	int rc;
 
-	rc = xw_commit_look(c, XW_COMMIT_NOTHING);
+	rc = xw_commit_check_image(c, XW_COMMIT_NOTHING);
 	if (rc)
 		return rc;
 	memcpy(super, c->old_super, sizeof(super));
@@ -201,9 +201,9 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 	if (!rc)
 		rc = xw_dev_flush(c->base);
 	if (!rc)
-		rc = xw_commit_ask(opts->watch, c->base->name, c->diag);
+		rc = xw_commit_check_canceled(opts->watch, c->base->name, c->diag);
 	if (!rc)
-		rc = xw_commit_look(c, XW_COMMIT_NOTHING);
+		rc = xw_commit_check_image(c, XW_COMMIT_NOTHING);
 	if (c->foreign)
 		return rc;
 	started = !rc;
@@ -217,7 +217,7 @@ static int log_it(struct xw_change *c, struct xw_log *log, const struct xw_commi
 
 static int checkpoint(struct xw_change *c, struct xw_log *log, const uint8_t super[XW_SUPER_SIZE])
 {
-	int rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+	int rc = xw_commit_check_image(c, XW_COMMIT_HALFWAY);
 
 	if (!rc)
 		rc = xw_change_apply(c);
@@ -230,13 +230,13 @@ static int checkpoint(struct xw_change *c, struct xw_log *log, const uint8_t sup
 	if (!rc)
 		rc = xw_dev_flush(c->base);
 	if (!rc)
-		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+		rc = xw_commit_check_image(c, XW_COMMIT_HALFWAY);
 	if (!rc)
 		rc = xw_commit_step_super(c, c->new_super);
 	if (!rc)
-		rc = xw_commit_look(c, XW_COMMIT_HALFWAY);
+		rc = xw_commit_check_image(c, XW_COMMIT_HALFWAY);
 	if (rc)
-		xw_commit_tell_half(
+		xw_commit_explain_half(
 			c, "the journal",
 			"a mount or the next tool that recovers the journal finishes it");
 	return rc;

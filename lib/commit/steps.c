@@ -16,16 +16,16 @@ int xw_commit_step_super(struct xw_change *c, const uint8_t super[XW_SUPER_SIZE]
 	return rc;
 }
 
-int xw_commit_look(struct xw_change *c, const char *then)
+int xw_commit_check_image(struct xw_change *c, const char *then)
 {
-	int rc = c->guard ? xw_guard_look(c->guard, then) : 0;
+	int rc = c->guard ? xw_guard_check(c->guard, then) : 0;
 
 	if (rc == XW_ERR_BUSY)
 		c->foreign = true;
 	return rc;
 }
 
-void xw_commit_tell_half(struct xw_change *c, const char *where, const char *next)
+void xw_commit_explain_half(struct xw_change *c, const char *where, const char *next)
 {
 	char text[512];
 
@@ -39,7 +39,8 @@ void xw_commit_tell_half(struct xw_change *c, const char *where, const char *nex
 	xw_fail_add(c->diag, text);
 }
 
-int xw_commit_ask(const struct xw_commit_watch *watch, const char *name, struct xw_diag *diag)
+int xw_commit_check_canceled(const struct xw_commit_watch *watch, const char *name,
+			     struct xw_diag *diag)
 {
 	if (!watch || !watch->ended || !watch->ended(watch->arg))
 		return 0;

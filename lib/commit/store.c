@@ -58,7 +58,7 @@ static struct file_store *fs(struct xw_redo_store *s)
 }
 
 /* Is the file missing, or a redo file of ours (or a file whose first bytes were never written)? */
-static int check_ours(struct file_store *f, const char *path)
+static int check_existing(struct file_store *f, const char *path)
 {
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	char magic[XW_REDO_MAGIC_LEN];
@@ -184,11 +184,11 @@ static int file_create(struct xw_redo_store *s, uint64_t bytes, struct xw_dev **
 {
 	struct file_store *f = fs(s);
 	auto_fd int fd = -1;
-	int rc = check_ours(f, f->path);
+	int rc = check_existing(f, f->path);
 
 	(void)bytes;
 	if (!rc)
-		rc = check_ours(f, f->tmp);
+		rc = check_existing(f, f->tmp);
 	if (rc)
 		return rc;
 	forget_made(f);
@@ -276,7 +276,7 @@ static int remove_tmp(struct file_store *f, bool *removed)
 
 	if (is_made(f, f->tmp))
 		return unlink_one(f, f->tmp, removed);
-	rc = check_ours(f, f->tmp);
+	rc = check_existing(f, f->tmp);
 	if (!rc)
 		rc = lock_name(f, f->tmp, &fd);
 	if (rc == XW_ERR_BUSY && f->diag)
@@ -295,7 +295,7 @@ static int remove_published(struct file_store *f, bool *removed)
 
 	if (is_made(f, f->path))
 		return unlink_one(f, f->path, removed);
-	rc = check_ours(f, f->path);
+	rc = check_existing(f, f->path);
 	if (!rc)
 		rc = lock_name(f, f->path, &fd);
 	if (rc || fd < 0)

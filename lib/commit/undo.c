@@ -41,7 +41,7 @@ struct undo {
 
 /* ---- an existing file ---- */
 
-static int not_ours(const struct undo *u, const char *name, const char *why)
+static int refuse_existing(const struct undo *u, const char *name, const char *why)
 {
 	return xw_fail(u->diag, XW_ERR_EXISTS, "%s: existing file is %s; nothing was committed",
 		       name, why);
@@ -54,17 +54,18 @@ static int read_header(struct undo *u, struct xw_dev *old)
 	int rc;
 
 	if (old->size < sizeof(d))
-		return not_ours(u, old->name, "not an undo file");
+		return refuse_existing(u, old->name, "not an undo file");
 	rc = xw_dev_pread(old, &d, sizeof(d), 0);
 	if (rc)
 		return rc;
 	if (memcmp(d.magic, XW_UNDO_MAGIC, XW_UNDO_MAGIC_LEN) ||
 	    get32(d.csum) != xw_crc32c(~0u, &d, offsetof(struct xw_disk_undo, csum)))
-		return not_ours(u, old->name, "not an undo file");
+		return refuse_existing(u, old->name, "not an undo file");
 	if (get32(d.state) != XW_UNDO_FINISHED || !xw_undo_file_is_known(&d) ||
 	    !xw_undo_file_decode(&u->f, &d, old->size) || u->f.fs_unit > u->f.unit ||
 	    u->f.n_keys > old->size / u->f.unit)
-		return not_ours(u, old->name, "an unfinished undo file, or of an unknown version");
+		return refuse_existing(u, old->name,
+				       "an unfinished undo file, or of an unknown version");
 	rc = xw_dev_pread(old, super, sizeof(super), u->f.super_at * u->f.unit);
 	if (rc)
 		return rc;
@@ -72,7 +73,7 @@ static int read_header(struct undo *u, struct xw_dev *old)
 	if ((get32(d.compat) & XW_UNDO_COMPAT_OFFSET ? get64(d.fs_offset) : 0) != u->f.offset ||
 	    (memcmp(super, u->c->old_super, sizeof(super)) != 0 &&
 	     (!u->dropped || memcmp(super, u->dropped, sizeof(super)) != 0)))
-		return not_ours(u, old->name, "an undo file of another filesystem or state");
+		return refuse_existing(u, old->name, "an undo file of another filesystem or state");
 	return 0;
 }
 
@@ -83,14 +84,14 @@ static int read_keys(struct undo *u, struct xw_dev *old, uint64_t left)
 	int rc;
 
 	if (u->f.end >= blocks)
-		return not_ours(u, old->name, "a damaged undo file");
+		return refuse_existing(u, old->name, "a damaged undo file");
 	rc = xw_dev_pread(old, u->f.keys, u->f.unit, u->f.end * u->f.unit);
 	if (rc)
 		return rc;
 	u->f.in_block = (unsigned)XW_MIN(left, xw_undo_file_keys_max(&u->f));
 	u->f.block = u->f.end++;
 	if (!xw_undo_file_keys_valid(&u->f))
-		return not_ours(u, old->name, "a damaged undo file");
+		return refuse_existing(u, old->name, "a damaged undo file");
 	for (unsigned i = 0; i < u->f.in_block; i++) {
 		const uint64_t blk = get64(u->f.keys->key[i].blk);
 		const uint32_t size = get32(u->f.keys->key[i].size);
@@ -99,7 +100,7 @@ static int read_keys(struct undo *u, struct xw_dev *old, uint64_t left)
 		u->f.end += xw_div_up(size, u->f.unit);
 		/* the last contents may be truncated where the image ended */
 		if (blk > UINT64_MAX / u->f.fs_unit / 2 || (u->f.end - 1) * u->f.unit > old->size)
-			return not_ours(u, old->name, "a damaged undo file");
+			return refuse_existing(u, old->name, "a damaged undo file");
 		if (xw_vec_push(&u->have, run))
 			return xw_fail_nomem(u->diag, "an undo file");
 	}
@@ -225,7 +226,7 @@ static int open_existing(const struct undo *u, const char *path, bool *made, str
 	if (stat(path, &st))
 		return xw_fail_errno(u->diag, XW_ERR_IO, errno, "%s: cannot open", path);
 	if (!S_ISREG(st.st_mode))
-		return not_ours(u, path, "no file");
+		return refuse_existing(u, path, "no file");
 	return st.st_size ? xw_dev_open_file(path, XW_DEV_RDONLY, u->diag, old) : 0;
 }
 

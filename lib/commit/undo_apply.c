@@ -226,7 +226,7 @@ static bool has_super(const struct piece *p)
 	return p->to < XW_SUPER_OFFSET + XW_SUPER_SIZE && p->to + p->size > XW_SUPER_OFFSET;
 }
 
-static int write_pieces(struct xw_undo *u, struct xw_dev *dev, bool super, xw_undo_told *told,
+static int write_pieces(struct xw_undo *u, struct xw_dev *dev, bool super, xw_undo_piece_fn *told,
 			void *arg)
 {
 	int rc = 0;
@@ -243,7 +243,7 @@ static int write_pieces(struct xw_undo *u, struct xw_dev *dev, bool super, xw_un
 	return rc ? rc : xw_dev_flush(dev);
 }
 
-int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_told *told, void *arg)
+int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_piece_fn *told, void *arg)
 {
 	const uint64_t end = dev->size + u->info.bytes;
 	int rc;

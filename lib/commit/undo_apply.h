@@ -36,12 +36,12 @@ int xw_undo_match(struct xw_undo *u, struct xw_dev *dev);
 /*
  * Called for each piece that was written, with its blocks in the undo file and in the filesystem.
  */
-typedef void xw_undo_told(void *arg, uint32_t size, uint64_t from, uint64_t to);
+typedef void xw_undo_piece_fn(void *arg, uint32_t size, uint64_t from, uint64_t to);
 /*
  * Write all saved blocks back and flush. XW_ERR_INPUT before anything is written if a block lies
  * further beyond the end of dev than the total size of all saved blocks.
  */
-int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_told *told, void *arg);
+int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_piece_fn *told, void *arg);
 void xw_undo_close(struct xw_undo *u); /* u may be NULL */
 
 #endif

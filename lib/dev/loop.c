@@ -28,7 +28,7 @@
 #define LEAVE_NS 10000000
 
 /* Is the loop device attached to this file? 1: yes; 0: no; -1: unknown. */
-static int ask_device(const char *loop, const struct stat *st)
+static int is_attached(const char *loop, const struct stat *st)
 {
 	struct loop_info64 info = {0};
 	auto_fd int fd = open(loop, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -86,7 +86,7 @@ static bool find_loop(int fd, char *loop, size_t size)
 		if (strncmp(e->d_name, "loop", 4) || !read_name(e->d_name, name))
 			continue;
 		snprintf(loop, size, "/dev/%.16s", e->d_name);
-		says = ask_device(loop, &st);
+		says = is_attached(loop, &st);
 		found = says < 0 ? is_named(name, fd, &st) : says;
 	}
 	if (d)

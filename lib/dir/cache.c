@@ -379,7 +379,7 @@ static bool begin_undo(struct xw_dbuf *b)
 }
 
 /* Record how to undo a change, with its bytes [off, off + len) if `bytes`. */
-static int keep(struct xw_dcache *c, const struct xw_dundo *u, bool bytes)
+static int record_undo(struct xw_dcache *c, const struct xw_dundo *u, bool bytes)
 {
 	const size_t n = c->undo_bytes.n;
 
@@ -399,7 +399,7 @@ int xw_dcache_dirty_range(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, 
 {
 	const struct xw_dundo u = {b, XW_DUNDO_BYTES, off, len, 0};
 
-	return begin_undo(b) ? keep(c, &u, true) : 0;
+	return begin_undo(b) ? record_undo(c, &u, true) : 0;
 }
 
 int xw_dcache_dirty(struct xw_dcache *c, struct xw_dbuf *b)
@@ -415,7 +415,7 @@ int xw_dcache_open_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, uin
 		       uint32_t end)
 {
 	const struct xw_dundo u = {b, XW_DUNDO_OPENED, off, len, end};
-	int rc = begin_undo(b) ? keep(c, &u, false) : 0;
+	int rc = begin_undo(b) ? record_undo(c, &u, false) : 0;
 
 	if (!rc)
 		memmove(b->data + off + len, b->data + off, end - off);
@@ -426,7 +426,7 @@ int xw_dcache_close_gap(struct xw_dcache *c, struct xw_dbuf *b, uint32_t off, ui
 			uint32_t end)
 {
 	const struct xw_dundo u = {b, XW_DUNDO_CLOSED, off, len, end};
-	int rc = begin_undo(b) ? keep(c, &u, true) : 0;
+	int rc = begin_undo(b) ? record_undo(c, &u, true) : 0;
 
 	if (rc)
 		return rc;

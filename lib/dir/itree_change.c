@@ -198,7 +198,7 @@ static int insert_child(struct xw_itree_path *p, unsigned level, const struct xw
 
 	if (level == p->levels)
 		return new_root(p, left, right);
-	rc = xw_itree_tell_parent(p, level - 1);
+	rc = xw_itree_update_parent(p, level - 1);
 	if (!rc)
 		rc = xw_dcache_dirty(p->t->cache, s->buf);
 	if (rc)
@@ -206,7 +206,7 @@ static int insert_child(struct xw_itree_path *p, unsigned level, const struct xw
 	if (s->h.used + XW_ITREE_IDX > xw_itree_room(p->t))
 		return split_index(p, level, right);
 	rc = put_child(p, s, s->at + 1, right);
-	return rc ? rc : xw_itree_tell_parent(p, level);
+	return rc ? rc : xw_itree_update_parent(p, level);
 }
 
 /* Number of entries before off; *prev: the inode of the last of them. */
@@ -460,7 +460,7 @@ static int insert_slow(struct xw_itree *t, const struct xw_itree_entry *e)
 		return split_leaf(&p, off, e);
 	rc = xw_itree_put_entry(t, &p.s[0], off, e);
 	if (!rc)
-		rc = xw_itree_tell_parent(&p, 0);
+		rc = xw_itree_update_parent(&p, 0);
 	if (!rc)
 		xw_itree_point(&p);
 	return rc;

@@ -76,7 +76,7 @@ int xw_itree_count(struct xw_itree *t, struct xw_itree_step *s, int count, int u
 /* Open a gap of `len` bytes at off for one more entry; updates the header. */
 int xw_itree_open_gap(struct xw_itree *t, struct xw_itree_step *s, uint32_t off, uint32_t len);
 /* Update the fill of path[level] in its parent. */
-int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level);
+int xw_itree_update_parent(struct xw_itree_path *p, unsigned level);
 /*
  * Find the path and the offset of e, or where it would be inserted. Where equal keys span leaves
  * the search continues to the right; it stops before a leaf that starts above e.

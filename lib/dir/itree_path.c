@@ -79,7 +79,7 @@ void xw_itree_put_header(const struct xw_itree *t, struct xw_itree_step *s)
 	xw_itree_hdr_encode(s->buf->data, xw_itree_bs(t), &s->h);
 }
 
-int xw_itree_tell_parent(struct xw_itree_path *p, unsigned level)
+int xw_itree_update_parent(struct xw_itree_path *p, unsigned level)
 {
 	struct xw_itree_step *parent = &p->s[level + 1];
 	struct xw_itree_idx e;

@@ -177,7 +177,7 @@ static int after_removal(struct xw_itree_path *p, unsigned level)
 			if (!rc && !parent->at && parent->h.count)
 				rc = lower_first(t, parent);
 		} else {
-			rc = xw_itree_tell_parent(p, level);
+			rc = xw_itree_update_parent(p, level);
 			if (!rc)
 				rc = coalesce(p, level, &merged);
 			if (!rc && !merged)

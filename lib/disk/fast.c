@@ -18,7 +18,7 @@
 #define EXTENT 12u
 
 /* Is this a valid length for a value of the tag? */
-static bool good_length(uint32_t tag, uint32_t len)
+static bool is_valid_length(uint32_t tag, uint32_t len)
 {
 	switch (tag) {
 	case XW_FAST_ADD_RANGE:
@@ -41,7 +41,7 @@ static bool good_length(uint32_t tag, uint32_t len)
 	}
 }
 
-static bool good_range(const struct xw_extent *e)
+static bool is_valid_range(const struct xw_extent *e)
 {
 	return e->len && e->lblk <= UINT32_MAX - (e->len - 1);
 }
@@ -55,12 +55,12 @@ static bool decode(const uint8_t *v, uint32_t len, struct xw_fast_field *f)
 		f->ino = peek32(v);
 		memcpy(node + XW_EXT_HDR, v + 4, EXTENT);
 		xw_extent_leaf_decode(node, 0, &f->range);
-		return good_range(&f->range);
+		return is_valid_range(&f->range);
 	case XW_FAST_DEL_RANGE:
 		f->ino = peek32(v);
 		f->range.lblk = peek32(v + 4);
 		f->range.len = peek32(v + 8);
-		return good_range(&f->range);
+		return is_valid_range(&f->range);
 	case XW_FAST_CREAT:
 	case XW_FAST_LINK:
 	case XW_FAST_UNLINK:
@@ -97,7 +97,7 @@ int xw_fast_next(struct xw_fast_iter *it, struct xw_fast_field *out)
 		return 0;
 	tag = peek16(p);
 	len = peek16(p + 2);
-	if (len > it->size - it->off - HDR || !good_length(tag, len))
+	if (len > it->size - it->off - HDR || !is_valid_length(tag, len))
 		return XW_ERR_CORRUPT;
 	*out = (struct xw_fast_field){.tag = (enum xw_fast_tag)tag};
 	if (!decode(p + HDR, len, out))

@@ -115,7 +115,7 @@ struct xw_removal {
 	/* internal */
 	struct xw_update_inos names; /* inodes of files, each as often as it lost a name */
 	struct xw_update_inos dirs; /* directories to be processed */
-	struct xw_update_inos died; /* inodes that were freed; not with lax */
+	struct xw_update_inos died; /* inodes that were freed; not with unchecked */
 	struct xw_table seen; /* directories seen */
 	uint64_t last_block; /* inode table block processed last */
 	unsigned blocks;

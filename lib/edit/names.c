@@ -24,7 +24,7 @@ static int begin(struct xw_update *u, xw_ino dir, struct xw_update_dir *ud)
 {
 	int rc = xw_update_uninline(u, dir);
 
-	xw_image_forget(u->img); /* blocks may have been written since the image cached them */
+	xw_image_drop_cache(u->img); /* blocks may have been written since the image cached them */
 	return rc ? rc : xw_update_dir_begin(u, dir, ud);
 }
 

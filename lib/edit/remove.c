@@ -92,7 +92,7 @@ static int free_inode(struct xw_removal *g, xw_ino ino, struct xw_inode *in, uin
 	has.flags &= ~gone;
 	if (ino < g->u->img->sb.first_ino)
 		rc = xw_update_bad(g->u, ino, "is reserved, and has a name");
-	if (!rc && !g->u->lax)
+	if (!rc && !g->u->unchecked)
 		rc = add(g, &g->died, ino);
 	if (!rc)
 		rc = xw_update_empty(g->u, ino, &has, raw);
@@ -190,7 +190,7 @@ static int remove_directory(struct xw_removal *g, xw_ino ino)
 		return rc;
 	if ((in.mode & XW_S_IFMT) != XW_S_IFDIR)
 		return xw_update_bad(g->u, ino, "is not a directory, but its entry says so");
-	if (!g->u->lax && (!in.links || in.dtime))
+	if (!g->u->unchecked && (!in.links || in.dtime))
 		return xw_update_bad(g->u, ino, "has a name and is deleted");
 	rc = xw_itree_is_trusted(g->u->img) ? names_of_itree(g, ino, &in) : XW_ERR_NOTFOUND;
 	if (rc == XW_ERR_NOTFOUND) {
@@ -249,7 +249,7 @@ static int count_links(struct xw_removal *g, xw_ino ino, const struct xw_inode *
 	const uint32_t there = !n ? 0 : lazy ? n->links : n->links - n->unseen; /* in the tree */
 
 	*left = links > gone ? (uint32_t)(links - gone) : 0;
-	if (g->u->lax)
+	if (g->u->unchecked)
 		return 0;
 	if (!in->links || in->dtime)
 		return xw_update_bad(g->u, ino, "has a name and is deleted");
@@ -338,7 +338,8 @@ int xw_removal_from(struct xw_removal *g, xw_ino dir, struct xw_dir_victim *v, s
 	auto_update_dir struct xw_update_dir ud = {.u = g->u};
 	int subdirs = 0, rc = xw_update_uninline(g->u, dir);
 
-	xw_image_forget(g->u->img); /* blocks may have been written since the image cached them */
+	xw_image_drop_cache(
+		g->u->img); /* blocks may have been written since the image cached them */
 	if (!rc)
 		rc = xw_update_dir_begin(g->u, dir, &ud);
 	if (!rc)

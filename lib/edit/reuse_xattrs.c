@@ -128,7 +128,7 @@ int xw_update_reuse_xattrs(struct xw_update *u)
 	uint64_t more, reads;
 	int rc;
 
-	if (u->lax || !u->place.share)
+	if (u->unchecked || !u->place.share)
 		return 0;
 	rc = image && own ? list_wanted(&a) : xw_fail_nomem(u->diag, "blocks of attributes");
 	if (rc || !a.wanted.n)
@@ -139,6 +139,6 @@ int xw_update_reuse_xattrs(struct xw_update *u)
 				   &a.found);
 	for (; a.found.next < a.found.a.n && a.left && reads && !rc; reads--)
 		rc = consider(&a);
-	xw_image_forget(u->img);
+	xw_image_drop_cache(u->img);
 	return rc;
 }

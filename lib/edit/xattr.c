@@ -330,7 +330,7 @@ int xw_update_set_xattr(struct xw_update *u, xw_ino ino, const struct xw_update_
 	auto_end(free_job) struct job j = {.u = u, .ino = ino};
 	int rc = xw_update_get(u, ino, &j.in, &j.raw);
 
-	xw_image_forget(u->img);
+	xw_image_drop_cache(u->img);
 	if (rc)
 		return rc;
 	j.off = xw_inode_xattr_off(&j.in, &u->img->sb);

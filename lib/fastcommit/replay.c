@@ -147,7 +147,7 @@ static int change_name(struct xw_fast *f, const struct xw_fast_field *x, uint8_t
 	xw_ino there = 0;
 	int rc = xw_update_uninline(f->u, x->dir);
 
-	xw_image_forget(f->u->img);
+	xw_image_drop_cache(f->u->img);
 	if (!rc)
 		rc = xw_update_dir_begin(f->u, x->dir, &ud);
 	if (!rc)
@@ -304,7 +304,7 @@ static int replay(void *arg, struct xw_dev *dev)
 	const struct xw_update_opts opts = {
 		.mb = {-1, -1, -1, -1, -1, -1},
 		.jobs = 1,
-		.lax = true,
+		.unchecked = true,
 	};
 	const struct job *job = arg;
 	struct xw_fast f = {0};

@@ -16,12 +16,12 @@
 #include "disk/mmp.h"
 #include "disk/orphan.h"
 
-static bool quota_wanted(const struct xw_builder *b, enum xw_quota_type type)
+static bool has_quota(const struct xw_builder *b, enum xw_quota_type type)
 {
 	return b->params->quota_types & 1u << type;
 }
 
-static bool wants_orphan(const struct xw_builder *b)
+static bool has_orphan_file(const struct xw_builder *b)
 {
 	return xw_has_compat(&b->geo.features, XW_COMPAT_ORPHAN_FILE);
 }
@@ -38,7 +38,7 @@ void xw_hidden_free(struct xw_builder *b)
 
 uint32_t xw_hidden_count(const struct xw_builder *b)
 {
-	return (uint32_t)quota_wanted(b, XW_QUOTA_PROJECT) + wants_orphan(b);
+	return (uint32_t)has_quota(b, XW_QUOTA_PROJECT) + has_orphan_file(b);
 }
 
 xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last)
@@ -47,13 +47,13 @@ xw_ino xw_hidden_number(struct xw_builder *b, xw_ino last)
 
 	if (b->hidden.bad.n_ext)
 		xw_build_set_number(b, &b->hidden.bad, XW_INO_BAD);
-	if (quota_wanted(b, XW_QUOTA_USER))
+	if (has_quota(b, XW_QUOTA_USER))
 		xw_build_set_number(b, &q[XW_QUOTA_USER].node, XW_INO_USR_QUOTA);
-	if (quota_wanted(b, XW_QUOTA_GROUP))
+	if (has_quota(b, XW_QUOTA_GROUP))
 		xw_build_set_number(b, &q[XW_QUOTA_GROUP].node, XW_INO_GRP_QUOTA);
-	if (quota_wanted(b, XW_QUOTA_PROJECT))
+	if (has_quota(b, XW_QUOTA_PROJECT))
 		xw_build_set_number(b, &q[XW_QUOTA_PROJECT].node, ++last);
-	if (wants_orphan(b))
+	if (has_orphan_file(b))
 		xw_build_set_number(b, &b->hidden.orphan, ++last);
 	return last;
 }

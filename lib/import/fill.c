@@ -68,7 +68,7 @@ static int implied(void *arg, struct xw_binode *n, const struct xw_binode *paren
 	return n->flags & XW_BN_OPAQUE ? xw_fill_update_xattrs(f, n) : 0;
 }
 
-void xw_fill_listen(struct xw_fill *f)
+void xw_fill_set_callbacks(struct xw_fill *f)
 {
 	f->tree->dropped = dropped;
 	f->tree->dropped_arg = f;

@@ -95,7 +95,7 @@ int xw_fill_root(struct xw_fill *f);
  * Register callbacks of the tree for implied directories and dropped inodes. To be called when all
  * fields above are set.
  */
-void xw_fill_listen(struct xw_fill *f);
+void xw_fill_set_callbacks(struct xw_fill *f);
 
 /* ---- internal to the filling code ---- */
 

@@ -59,7 +59,7 @@ static void cache_free(struct xw_meta_cache *c)
 	free(c);
 }
 
-void xw_image_forget(struct xw_image *img)
+void xw_image_drop_cache(struct xw_image *img)
 {
 	for (unsigned i = 0; i < img->cache->slots; i++)
 		img->cache->slot[i].blk = NO_BLOCK;

@@ -60,7 +60,7 @@ int xw_image_open(struct xw_dev *dev, unsigned flags, struct xw_diag *diag, stru
 /* img may be NULL. */
 void xw_image_close(struct xw_image *img);
 /* Drop cached metadata; must be called after writes to the device. */
-void xw_image_forget(struct xw_image *img);
+void xw_image_drop_cache(struct xw_image *img);
 
 /* Are blocks [blk, blk + len) inside the filesystem and after block first_data_block? */
 static inline bool xw_image_has_blocks(const struct xw_image *img, xw_blk blk, uint64_t len)

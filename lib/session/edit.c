@@ -85,7 +85,7 @@ static uint64_t ask(struct xw_edit *e, uint64_t blk, uint64_t n, bool *is_free)
 		*is_free = false;
 		return n;
 	}
-	return xw_freemap_ask(e->map, blk, n, is_free);
+	return xw_freemap_query(e->map, blk, n, is_free);
 }
 
 static bool get(const bool *flag)
@@ -186,11 +186,11 @@ static int on_access(void *arg)
 			put(&e->held, xw_dev_hold(base, XW_HOLD_ACQUIRE));
 	}
 	if (get(&e->lost)) {
-		const int rc = xw_guard_look(&e->guard, XW_COMMIT_NOTHING);
+		const int rc = xw_guard_check(&e->guard, XW_COMMIT_NOTHING);
 
 		return rc ? rc : xw_guard_fail(&e->guard, XW_COMMIT_NOTHING);
 	}
-	return xw_commit_ask(e->opts.watch, e->dev->name, e->diag);
+	return xw_commit_check_canceled(e->opts.watch, e->dev->name, e->diag);
 }
 
 /*
@@ -204,7 +204,7 @@ static bool continues(const char *undo_file)
 	return undo_file && !stat(undo_file, &st) && st.st_size;
 }
 
-static uint64_t ask_locked(void *arg, uint64_t blk, uint64_t n, bool *is_free)
+static uint64_t query_locked(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 {
 	struct xw_edit *e = arg;
 
@@ -233,7 +233,7 @@ static int open_places(struct xw_edit *e, bool trusted, struct xw_record_places 
 	room.written = e->shadow.v;
 	room.n_written = e->shadow.n;
 	room.written_more = e->unrecorded;
-	room.fn = ask_locked;
+	room.fn = query_locked;
 	room.arg = e;
 	room.before = e->map;
 	return xw_record_places_open(p, &room, &opts, e->diag);
@@ -415,7 +415,7 @@ void xw_edit_keep_log(struct xw_edit *e)
 	e->opts.keep_log = true;
 }
 
-void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, bool alone)
+void xw_edit_set_record_space(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, bool alone)
 {
 	e->room = (struct xw_record_space){.claims = claims, .claims_arg = arg, .alone = alone};
 }
@@ -480,7 +480,7 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 		return xw_fail(e->diag, XW_ERR_STATE, "%s: %s", e->dev->name,
 			       e->failed ? "a commit has failed before" : "opened read-only");
 	(void)xw_dev_hold(xw_overlay_base(e->dev), XW_HOLD_ACQUIRE);
-	rc = xw_guard_look(&e->guard, XW_COMMIT_NOTHING);
+	rc = xw_guard_check(&e->guard, XW_COMMIT_NOTHING);
 	if (!rc && get(&e->lost))
 		rc = xw_guard_fail(&e->guard, XW_COMMIT_NOTHING);
 	if (!rc) {
@@ -517,7 +517,7 @@ int xw_edit_discard(struct xw_edit *e, xw_edit_range_fn *next, void *arg)
 	if (e->undo_file)
 		return 0;
 	(void)xw_dev_hold(base, XW_HOLD_ACQUIRE);
-	rc = xw_guard_look(&e->guard, then);
+	rc = xw_guard_check(&e->guard, then);
 	if (!rc && get(&e->lost))
 		rc = xw_guard_fail(&e->guard, then);
 	while (!rc && next(arg, &off, &len))
@@ -538,7 +538,7 @@ static void release_shadow(struct xw_edit *e, struct xw_dev *base)
 	base->diag = NULL; /* best effort */
 	ours = !get(&e->lost) &&
 	       /* otherwise another process may have allocated free blocks */
-	       !xw_guard_look(&e->guard, "");
+	       !xw_guard_check(&e->guard, "");
 	for (size_t i = 0; ours && i < e->shadow.n && !base->is_block && !rc; i++) {
 		const uint64_t from = XW_MIN(e->shadow.v[i].start * bs, e->base_size);
 		const uint64_t to =

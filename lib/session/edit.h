@@ -99,7 +99,7 @@ const struct xw_recover_info *xw_edit_recovered(const struct xw_edit *e);
  * even if they do not, as a last resort. By default only the bitmaps decide, if the filesystem was
  * unmounted cleanly.
  */
-void xw_edit_set_room(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, bool alone);
+void xw_edit_set_record_space(struct xw_edit *e, xw_overlay_free_fn *claims, void *arg, bool alone);
 /*
  * The change uses blocks that may be free in its bitmaps, as when a debugger writes a map: never
  * put a redo record into free blocks. Applies to all further commits of e, since the map remains.

@@ -92,8 +92,8 @@ static bool get_bit(const uint8_t *bits, uint64_t i)
 }
 
 /* blk + n must not exceed the group of blk. */
-static uint64_t ask_group(struct xw_freemap *m, uint64_t group, uint64_t in, uint64_t n,
-			  bool *is_free)
+static uint64_t query_group(struct xw_freemap *m, uint64_t group, uint64_t in, uint64_t n,
+			    bool *is_free)
 {
 	const uint8_t *bits = load(m, &m->slot[group % SLOTS], group);
 	uint64_t c = in >> m->cluster_bits;
@@ -109,7 +109,7 @@ static uint64_t ask_group(struct xw_freemap *m, uint64_t group, uint64_t in, uin
 	return XW_MIN(n, (c << m->cluster_bits) - in);
 }
 
-uint64_t xw_freemap_ask(void *arg, uint64_t blk, uint64_t n, bool *is_free)
+uint64_t xw_freemap_query(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 {
 	struct xw_freemap *m = arg;
 	const struct xw_super *sb = m->img ? &m->img->sb : NULL;
@@ -129,7 +129,7 @@ uint64_t xw_freemap_ask(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 	in = (blk - sb->first_data_block) % sb->blocks_per_group;
 	n = XW_MIN(n, sb->blocks_per_group - in);
 	n = XW_MIN(n, sb->blocks_count - blk);
-	return ask_group(m, group, in, n, is_free);
+	return query_group(m, group, in, n, is_free);
 }
 
 struct xw_image *xw_freemap_image(const struct xw_freemap *m, const struct xw_sysmap **sys)

@@ -22,7 +22,7 @@ struct xw_freemap;
 int xw_freemap_new(struct xw_dev *base, struct xw_diag *diag, struct xw_freemap **out);
 void xw_freemap_free(struct xw_freemap *m); /* m may be NULL */
 /* An xw_overlay_free_fn; arg is the map. */
-uint64_t xw_freemap_ask(void *arg, uint64_t blk, uint64_t n, bool *is_free);
+uint64_t xw_freemap_query(void *arg, uint64_t blk, uint64_t n, bool *is_free);
 /*
  * The map's image and the locations of its metadata, both owned by the map. NULL, and *sys is not
  * set: the image cannot be opened.

@@ -59,7 +59,7 @@ static int wait_for(unsigned seconds, const struct xw_commit_watch *watch, struc
 			xw_log(diag, XW_LOG_WARN, "%s: MMP: %u more seconds to wait", dev->name,
 			       seconds - n / TICKS);
 		(void)nanosleep(&tick, NULL);
-		rc = xw_commit_ask(watch, dev->name, diag);
+		rc = xw_commit_check_canceled(watch, dev->name, diag);
 	}
 	return rc;
 }

@@ -109,7 +109,8 @@ static int add_blocks(struct search *s, const struct xw_run *r)
 }
 
 /* Number of blocks, at most n, that are equally free or in use for checker and bitmaps. */
-static uint64_t ask(const struct xw_record_space *room, xw_blk blk, uint64_t n, bool *is_free)
+static uint64_t query_both(const struct xw_record_space *room, xw_blk blk, uint64_t n,
+			   bool *is_free)
 {
 	bool claimed_free = true;
 
@@ -123,13 +124,13 @@ static uint64_t ask(const struct xw_record_space *room, xw_blk blk, uint64_t n, 
 }
 
 /* Add those of n blocks, free in the new state, that were free in the old state, too. */
-static int add_old(struct search *s, xw_blk blk, uint64_t n)
+static int add_free_in_both(struct search *s, xw_blk blk, uint64_t n)
 {
 	bool is_free;
 	uint64_t some;
 
 	for (; n; blk += some, n -= some) {
-		some = ask(s->room, blk, n, &is_free);
+		some = query_both(s->room, blk, n, &is_free);
 		if (is_free && xw_vec_push(&s->in_group, ((struct xw_run){blk, some})))
 			return xw_fail_nomem(s->img->diag, "a redo record");
 	}
@@ -157,8 +158,8 @@ static int search_group(struct search *s, uint64_t group)
 		     to < clusters && (s->room->alone || !(s->bits[to / 8] >> (to % 8) & 1));)
 			to++;
 		if (to > from)
-			rc = add_old(s, first + (from << shift),
-				     XW_MIN(to << shift, blocks) - (from << shift));
+			rc = add_free_in_both(s, first + (from << shift),
+					      XW_MIN(to << shift, blocks) - (from << shift));
 	}
 	for (size_t i = s->in_group.n; i-- > 0 && !rc && !is_enough(s);)
 		rc = add_blocks(s, &s->in_group.v[i]);

@@ -178,7 +178,7 @@ static int open_number(struct recovery *v, uint64_t number)
 }
 
 /* Open the record that one half of the superblock refers to. An unreadable record is ignored. */
-static int look_at_number(struct recovery *v, uint64_t number, enum verdict *verdict)
+static int open_numbered(struct recovery *v, uint64_t number, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
 	int rc = open_number(v, number & ~XW_SUPER_NUMBER_DONE);
@@ -193,7 +193,7 @@ static int look_at_number(struct recovery *v, uint64_t number, enum verdict *ver
 	return 0;
 }
 
-static int look_inside(struct recovery *v, enum verdict *verdict)
+static int find_inside(struct recovery *v, enum verdict *verdict)
 {
 	int rc = 0;
 
@@ -203,7 +203,7 @@ static int look_inside(struct recovery *v, enum verdict *verdict)
 		if (!number)
 			continue;
 		*verdict = NOTHING;
-		rc = look_at_number(v, number, verdict);
+		rc = open_numbered(v, number, verdict);
 		if (*verdict != APPLY)
 			*verdict = NOTHING;
 	}
@@ -262,14 +262,14 @@ static int redo_step(struct recovery *v)
 {
 	enum verdict verdict = NOTHING;
 	bool gone = false, removed = false;
-	int rc = look_inside(v, &verdict);
+	int rc = find_inside(v, &verdict);
 
 	if (!rc && verdict == NOTHING && is_done(v))
 		rc = finish_super(v);
 	if (!rc && verdict == NOTHING)
 		rc = drop_left_over(v);
 	if (!rc && verdict == NOTHING)
-		rc = xw_recovery_look_for_file(v, &verdict);
+		rc = xw_recovery_find_file(v, &verdict);
 	if (!rc && verdict == APPLY)
 		rc = load_redo(v, &verdict);
 	if (!rc && verdict == APPLY)

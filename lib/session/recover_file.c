@@ -44,7 +44,7 @@ static int find_redo(struct recovery *v)
 	return rc;
 }
 
-static int look_in_place(struct recovery *v, enum verdict *verdict)
+static int find_in_default_place(struct recovery *v, enum verdict *verdict)
 {
 	const int rc = find_redo(v);
 
@@ -126,7 +126,7 @@ static void drop_one(struct recovery *v)
 }
 
 /* Examine file n of the store: is it this image's? An unreadable file counts as another image's. */
-static int look_at_one(struct recovery *v, size_t n, enum verdict *verdict)
+static int examine_file(struct recovery *v, size_t n, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
 	int rc = v->store->ops->select(v->store, n);
@@ -151,7 +151,7 @@ static int look_at_one(struct recovery *v, size_t n, enum verdict *verdict)
 	return rc;
 }
 
-static int look_in_directory(struct recovery *v, enum verdict *verdict)
+static int find_in_directory(struct recovery *v, enum verdict *verdict)
 {
 	const struct xw_diag before = diag_of(v);
 	struct xw_super sb;
@@ -161,7 +161,7 @@ static int look_in_directory(struct recovery *v, enum verdict *verdict)
 	    !xw_super_decode(v->super, &sb))
 		v->store->ops->sweep(v->store, sb.uuid);
 	for (size_t n = 0; !rc && *verdict == NOTHING; n++)
-		rc = look_at_one(v, n, verdict);
+		rc = examine_file(v, n, verdict);
 	/* an image that needs no redo file can be used if the directory is unreadable */
 	if (rc == XW_ERR_IO && v->valid && !v->pending && !xw_super_bytes_nonce(v->super)) {
 		quiet(v, &before);
@@ -171,13 +171,13 @@ static int look_in_directory(struct recovery *v, enum verdict *verdict)
 }
 
 /* Look for the file of an earlier version. If it applies, v->store becomes its store. */
-static int look_beside(struct recovery *v, enum verdict *verdict)
+static int find_beside_image(struct recovery *v, enum verdict *verdict)
 {
 	struct xw_redo_store *directory = v->store;
 	int rc;
 
 	v->store = directory->beside;
-	rc = look_in_place(v, verdict);
+	rc = find_in_default_place(v, verdict);
 	if (rc || *verdict == APPLY || *verdict == DROP)
 		return rc;
 	xw_redo_close(v->redo);
@@ -188,12 +188,12 @@ static int look_beside(struct recovery *v, enum verdict *verdict)
 	return 0;
 }
 
-int xw_recovery_look_for_file(struct recovery *v, enum verdict *verdict)
+int xw_recovery_find_file(struct recovery *v, enum verdict *verdict)
 {
-	int rc = v->store && v->store->beside ? look_beside(v, verdict) : 0;
+	int rc = v->store && v->store->beside ? find_beside_image(v, verdict) : 0;
 
 	if (rc || *verdict != NOTHING)
 		return rc;
-	return v->store && v->store->ops->select ? look_in_directory(v, verdict)
-						 : look_in_place(v, verdict);
+	return v->store && v->store->ops->select ? find_in_directory(v, verdict)
+						 : find_in_default_place(v, verdict);
 }

@@ -37,7 +37,7 @@ enum verdict { NOTHING, APPLY, DROP, STUCK };
 /* recover_judge.c: decide whether to apply or drop v->redo, which may be NULL. */
 int xw_recovery_judge(struct recovery *v, enum verdict *verdict);
 /* Find the redo file of the image. APPLY, DROP: it is selected in v->store. */
-int xw_recovery_look_for_file(struct recovery *v, enum verdict *verdict);
+int xw_recovery_find_file(struct recovery *v, enum verdict *verdict);
 /* The change of the file is complete here: must the file be kept for another image? */
 bool xw_recovery_keeps_file(struct recovery *v);
 /* A failure is only a warning. Sets *removed if the file was removed. */

@@ -121,7 +121,7 @@ void xw_index_update(struct xw_space *s, uint32_t g)
 }
 
 /* Is a maximum over groups unchanged when the key of one group changes from `was` to `is`? */
-static bool max_stays(uint32_t max, uint32_t was, uint32_t is)
+static bool max_is_unchanged(uint32_t max, uint32_t was, uint32_t is)
 {
 	return was == is || (was < max && is <= max);
 }
@@ -134,8 +134,9 @@ void xw_index_change(struct xw_space *s, uint32_t g, const struct xw_group *was)
 	if (!n)
 		return;
 	if (was->head == is->head && was->tail == is->tail && was->longest == is->longest &&
-	    max_stays(n->avg, was->avg, is->avg) && max_stays(n->free, was->free, is->free) &&
-	    max_stays(n->order, was->order, is->order))
+	    max_is_unchanged(n->avg, was->avg, is->avg) &&
+	    max_is_unchanged(n->free, was->free, is->free) &&
+	    max_is_unchanged(n->order, was->order, is->order))
 		return;
 	xw_index_update(s, g);
 }

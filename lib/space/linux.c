@@ -85,7 +85,8 @@ static bool smallest_buddy(struct xw_space *s, uint32_t g, unsigned order, struc
 }
 
 /* Is the group worth a search by this criterion? */
-static bool good(const struct xw_space *s, uint32_t g, enum xw_criteria c, const struct best *b)
+static bool is_suitable(const struct xw_space *s, uint32_t g, enum xw_criteria c,
+			const struct best *b)
 {
 	const struct xw_group *gr = &s->groups[g];
 
@@ -119,17 +120,17 @@ static int search_list(struct xw_space *s, const struct xw_linux_req *req, enum 
 		const struct xw_group *gr = &s->groups[g];
 
 		if (list != ALL &&
-		    (!good(s, g, c, b) ||
+		    (!is_suitable(s, g, c, b) ||
 		     list != (c == XW_CR_P2_ALIGNED ? gr->order - 1u : xw_floor_log2(gr->avg))))
 			continue;
 		st->groups_considered++;
 		if (c == XW_CR_P2_ALIGNED && req->flex > 1 && g % req->flex == 0)
 			continue;
-		if (!good(s, g, c, b))
+		if (!is_suitable(s, g, c, b))
 			continue;
 		xw_space_trim(s);
 		rc = xw_group_load(s, g);
-		if (rc || !good(s, g, c, b)) /* the summary may have been an upper bound */
+		if (rc || !is_suitable(s, g, c, b)) /* the summary may have been an upper bound */
 			continue;
 		if (c == XW_CR_P2_ALIGNED)
 			b->done = smallest_buddy(s, g, xw_floor_log2(b->want), b);

@@ -81,7 +81,7 @@ static int cut_is_better(struct xw_space *s, xw_blk pos, uint64_t len, uint64_t 
 }
 
 /* Count a request served by n runs; at_pos: the first of them is at the stream's position. */
-static void count_served(struct xw_space *s, size_t n, bool at_pos)
+static void count_requests(struct xw_space *s, size_t n, bool at_pos)
 {
 	s->st.requests += n;
 	s->st.success++;
@@ -101,7 +101,7 @@ static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct 
 		if (rc < 0)
 			return rc;
 		if (rc) {
-			count_served(s, 1, true);
+			count_requests(s, 1, true);
 			st->pos += len;
 			rc = xw_span_at(s, st->pos, 1, &have);
 			if (!have)
@@ -128,7 +128,7 @@ static int place(struct xw_space *s, struct xw_stream *st, uint64_t len, struct 
 		return rc;
 	one->start = to;
 	one->len = len;
-	count_served(s, 1, to == st->pos);
+	count_requests(s, 1, to == st->pos);
 	st->end = to + len;
 	if (have >= len || have < XW_MAX(st->gap_keep, 1))
 		st->pos = st->end;
@@ -150,7 +150,7 @@ int xw_cl_stream_alloc_one(struct xw_space *s, struct xw_stream *st, uint64_t le
 				return rc;
 			one->start = st->pos;
 			one->len = len;
-			count_served(s, 1, true);
+			count_requests(s, 1, true);
 			st->end = st->pos += len;
 			return 1;
 		}
@@ -189,7 +189,7 @@ static int place_cut(struct xw_space *s, struct xw_stream *st, uint64_t len, str
 	}
 	*runs = p.vec.v;
 	*n = p.vec.n;
-	count_served(s, *n, (*runs)[0].start == st->pos);
+	count_requests(s, *n, (*runs)[0].start == st->pos);
 	st->pos = st->end = p.vec.v[p.vec.n - 1].start + p.vec.v[p.vec.n - 1].len;
 	return 1;
 }

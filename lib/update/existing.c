@@ -65,7 +65,7 @@ static int count_parts(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 
 	rc = xw_update_each_cluster(u, ino, in, count_run, &c);
 	*parts = (struct parts){.contents = c.blocks};
-	if (!rc && parts->contents > all && !u->lax)
+	if (!rc && parts->contents > all && !u->unchecked)
 		rc = xw_update_bad(u, ino, "has more blocks than its i_blocks");
 	parts->other = all > parts->contents ? all - parts->contents : 0;
 	return rc;

@@ -46,7 +46,7 @@ static int scan_group(struct xw_update *u, uint64_t group, uint8_t *bitmap, uint
 		rc = xw_ispace_group_bitmap(u->inodes, (uint32_t)group, bitmap, u->img->block_size);
 
 	if (rc)
-		return u->lax && rc != XW_ERR_NOMEM ? 0 : rc;
+		return u->unchecked && rc != XW_ERR_NOMEM ? 0 : rc;
 	if (xw_inode_scan_begin(u->img, group, group + 1, &scan))
 		return 0;
 	while (!rc && *left && (more = xw_inode_scan_next(&scan, &ino, &raw)) > 0) {

@@ -19,8 +19,8 @@ static int release_freed(struct xw_update *u)
 {
 	for (size_t i = 0; i < u->freed.n; i++) {
 		const struct xw_run *r = &u->freed.v[i];
-		const int rc = u->lax ? xw_unchecked_release(u, r)
-				      : xw_space_release(u->space, r->start, r->len);
+		const int rc = u->unchecked ? xw_unchecked_release(u, r)
+					    : xw_space_release(u->space, r->start, r->len);
 
 		if (rc == XW_ERR_CORRUPT)
 			return xw_fail(
@@ -79,7 +79,7 @@ static int inode_bitmap(struct xw_update *u, uint32_t group, const struct xw_igr
 	gd->free_inodes = biased(sum->free, bias.inodes);
 	gd->used_dirs = biased(sum->used_dirs, bias.dirs);
 	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)) {
-		gd->itable_unused = u->lax ? xw_unchecked_unused(u, group, gd) : sum->unused;
+		gd->itable_unused = u->unchecked ? xw_unchecked_unused(u, group, gd) : sum->unused;
 		gd->flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	}
 	gd->inode_bitmap_csum =
@@ -129,7 +129,7 @@ static int write_super(struct xw_update *u)
 
 	sb->free_blocks_count = xw_space_free_blocks(u->space);
 	sb->free_inodes_count = (uint32_t)xw_ispace_free_count(u->inodes);
-	if (u->lax) {
+	if (u->unchecked) {
 		const int64_t blocks = xw_update_bias_blocks(u) + u->bias.blocks;
 
 		sb->free_blocks_count += (uint64_t)XW_MAX(blocks, -(int64_t)sb->free_blocks_count);
@@ -158,6 +158,6 @@ int xw_update_flush(struct xw_update *u)
 	if (!rc)
 		rc = write_super(u);
 	xw_update_forget(u);
-	xw_image_forget(u->img);
+	xw_image_drop_cache(u->img);
 	return rc;
 }

@@ -5,8 +5,8 @@
  *
  * The unused end of a table, according to its descriptor, may contain anything: these blocks are
  * not read, and records that are not written are zeroed. Whether inode bitmaps and descriptors
- * agree was checked when the bitmaps were read; with lax, inodes in use according to the bitmap are
- * kept instead.
+ * agree was checked when the bitmaps were read; with unchecked, inodes in use according to the
+ * bitmap are kept instead.
  *
  * Reads of an inode through u->img return the collected record (xw_update_pending()), not the older
  * record in the table.
@@ -188,7 +188,7 @@ static int open_table(struct xw_update *u, uint32_t group, struct table *t)
 	if (rc || !tracks_use)
 		return rc;
 	t->was_used = gd.flags & XW_BG_INODE_UNINIT ? 0 : per_group - gd.itable_unused;
-	if (u->lax) {
+	if (u->unchecked) {
 		rc = xw_unchecked_end(u, group, &used_end);
 		t->was_used = XW_MAX(t->was_used, used_end);
 	}
@@ -228,6 +228,6 @@ int xw_update_flush_recs(struct xw_update *u)
 	if (!rc)
 		rc = xw_batch_drain(u->out.batch);
 	xw_update_forget_recs(u);
-	xw_image_forget(u->img);
+	xw_image_drop_cache(u->img);
 	return rc;
 }

@@ -26,7 +26,7 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 	const struct xw_super *sb = &u->img->sb;
 	const bool bigalloc = sb->feature_ro_compat & XW_RO_BIGALLOC;
 
-	if (!opts->lax && (sb->state & XW_STATE_ERROR || sb->error_count))
+	if (!opts->unchecked && (sb->state & XW_STATE_ERROR || sb->error_count))
 		return refuse(u, XW_ERR_STATE, "the filesystem has errors; run xw-fsck -f first");
 	if (bigalloc &&
 	    (sb->feature_ro_compat & XW_RO_ITREE || !(sb->feature_incompat & XW_INCOMPAT_EXTENTS)))
@@ -40,33 +40,34 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 		return refuse(u, XW_ERR_CORRUPT,
 			      "its groups or its size are not whole clusters; run xw-fsck -f");
 	if (sb->feature_ro_compat & XW_RO_READONLY &&
-	    !(opts->lax && opts->image_flags & XW_IMAGE_ANY_FEATURES)) /* a checker may repair */
+	    !(opts->unchecked &&
+	      opts->image_flags & XW_IMAGE_ANY_FEATURES)) /* a checker may repair */
 		return refuse(u, XW_ERR_STATE,
 			      "has the feature read-only; xw-tune -O ^read-only clears it");
 	if (sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN &&
-	    !(opts->lax && opts->image_flags & XW_IMAGE_ANY_FEATURES))
+	    !(opts->unchecked && opts->image_flags & XW_IMAGE_ANY_FEATURES))
 		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
 			       "%s: unknown read-only compatible features 0x%" PRIx32,
 			       u->img->dev->name, sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN);
-	if (!opts->lax && sb->feature_incompat & XW_INCOMPAT_RECOVER)
+	if (!opts->unchecked && sb->feature_incompat & XW_INCOMPAT_RECOVER)
 		return refuse(u, XW_ERR_STATE,
 			      "the journal needs recovery; mount "
 			      "the image or run xw-fsck");
-	if (sb->creator_os == 1 && !opts->lax) /* new inodes would lack the Hurd's fields */
+	if (sb->creator_os == 1 && !opts->unchecked) /* new inodes would lack the Hurd's fields */
 		return refuse(u, XW_ERR_UNSUPPORTED, "created for the Hurd");
 	if (sb->inodes_per_group % 8)
 		return refuse(u, XW_ERR_UNSUPPORTED, "inodes per group are not a multiple of 8");
-	if (!opts->lax && sb->feature_compat & XW_COMPAT_DIR_INDEX &&
+	if (!opts->unchecked && sb->feature_compat & XW_COMPAT_DIR_INDEX &&
 	    sb->def_hash_version > XW_DX_TEA)
 		return refuse(u, XW_ERR_CORRUPT, "unknown directory hash; run xw-fsck -f");
-	if (!opts->lax && !(sb->state & XW_STATE_VALID))
+	if (!opts->unchecked && !(sb->state & XW_STATE_VALID))
 		return refuse(u, XW_ERR_STATE, "was not unmounted cleanly; run xw-fsck first");
 	return 0;
 }
 
 /* ---- space ---- */
 
-static int lax_bitmap(void *arg, uint32_t group, uint8_t *bits)
+static int unchecked_bitmap(void *arg, uint32_t group, uint8_t *bits)
 {
 	return xw_unchecked_blocks(arg, group, bits);
 }
@@ -75,7 +76,7 @@ static int inode_bitmap(void *arg, uint32_t group, uint8_t *bits)
 {
 	struct xw_update *u = arg;
 
-	if (u->lax)
+	if (u->unchecked)
 		return xw_unchecked_inodes(u, group, bits);
 	return xw_image_inode_bitmap(u->img, group, bits);
 }
@@ -90,7 +91,7 @@ static int open_inodes(struct xw_update *u)
 		struct xw_group_desc gd;
 
 		rc = xw_image_group(u->img, g, &gd);
-		if (!rc && u->lax)
+		if (!rc && u->unchecked)
 			rc = xw_unchecked_dirs(u, g, &gd.used_dirs);
 		u->dirs += rc ? 0 : gd.used_dirs;
 		if (!rc && xw_ispace_set_dirs(u->inodes, g, gd.used_dirs))
@@ -127,7 +128,7 @@ static void open_placer(struct xw_update *u)
 static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_update_opts *opts)
 {
 	struct xw_space_params p = {0};
-	int rc = xw_image_open(dev, opts->lax ? opts->image_flags : 0, u->diag, &u->img);
+	int rc = xw_image_open(dev, opts->unchecked ? opts->image_flags : 0, u->diag, &u->img);
 
 	if (rc)
 		return rc;
@@ -139,8 +140,10 @@ static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_upd
 	if (rc)
 		return rc;
 	xw_space_params_tune(&p, &opts->mb);
-	u->view = (struct xw_space_view){
-		.img = u->img, .sysmap = u->sysmap, .bitmap = u->lax ? lax_bitmap : NULL, .arg = u};
+	u->view = (struct xw_space_view){.img = u->img,
+					 .sysmap = u->sysmap,
+					 .bitmap = u->unchecked ? unchecked_bitmap : NULL,
+					 .arg = u};
 	rc = xw_space_view_open(&u->view, &p, &u->space);
 	if (!rc)
 		rc = open_inodes(u);
@@ -163,7 +166,7 @@ static int open_all(struct xw_update *u, struct xw_dev *dev, const struct xw_upd
 	open_placer(u);
 	u->bias.blocks = (int64_t)(u->img->sb.free_blocks_count - xw_space_free_blocks(u->space));
 	u->bias.inodes = (int64_t)(u->img->sb.free_inodes_count - xw_ispace_free_count(u->inodes));
-	return opts->lax ? 0 : xw_update_orphans(u);
+	return opts->unchecked ? 0 : xw_update_orphans(u);
 }
 
 int xw_update_begin(struct xw_dev *dev, const struct xw_update_opts *opts, struct xw_diag *diag,
@@ -176,8 +179,8 @@ int xw_update_begin(struct xw_dev *dev, const struct xw_update_opts *opts, struc
 		return xw_fail_nomem(diag, "image");
 	*u = (struct xw_update){.diag = diag,
 				.now = opts->now,
-				.lax = opts->lax,
-				.protect = opts->lax && opts->protect,
+				.unchecked = opts->unchecked,
+				.protect = opts->unchecked && opts->protect,
 				.cut = opts->cut,
 				.cut_arg = opts->cut_arg};
 	rc = open_all(u, dev, opts);

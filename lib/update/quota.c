@@ -151,7 +151,7 @@ static int update_file(struct xw_update *u, enum xw_quota_type type, xw_ino ino)
 		return rc;
 	if (add_new(&l))
 		return xw_fail_nomem(u->diag, "quota entries");
-	if (l.below_zero && !u->lax)
+	if (l.below_zero && !u->unchecked)
 		return xw_fail(u->diag, XW_ERR_CORRUPT,
 			       "%s: quota file (inode %" PRIu32
 			       ") counts less than the actual usage; run xw-fsck -f",

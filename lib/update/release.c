@@ -248,8 +248,8 @@ int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode
 /* ---- inodes ---- */
 
 /*
- * Release an inode number. With lax, a number that is free already, or a directory that was not
- * counted, is left unchanged.
+ * Release an inode number. With unchecked, a number that is free already, or a directory that was
+ * not counted, is left unchanged.
  */
 static int release_number(struct xw_update *u, xw_ino ino, bool dir)
 {
@@ -257,7 +257,7 @@ static int release_number(struct xw_update *u, xw_ino ino, bool dir)
 
 	if (!rc)
 		rc = xw_ispace_release(u->inodes, ino, dir);
-	if (rc == XW_ERR_CORRUPT && u->lax)
+	if (rc == XW_ERR_CORRUPT && u->unchecked)
 		rc = dir ? release_number(u, ino, false) : 0;
 	return rc == XW_ERR_CORRUPT ? xw_update_bad(u, ino, "is free in its bitmap") : rc;
 }

@@ -50,7 +50,7 @@ static int open_update(struct xw_steps *s)
 		.now = s->now,
 		.mb = {-1, -1, -1, -1, -1, -1},
 		.jobs = 1,
-		.lax = true,
+		.unchecked = true,
 		.protect = true,
 		.image_flags = s->image_flags,
 	};
@@ -75,7 +75,7 @@ static int open_update(struct xw_steps *s)
 	return 0;
 }
 
-void xw_step_forget(struct xw_steps *s)
+void xw_step_drop(struct xw_steps *s)
 {
 	if (s->u)
 		xw_space_stats_add(&s->space, s->u->space);
@@ -91,7 +91,7 @@ int xw_step_begin(struct xw_steps *s, struct xw_update **out)
 	int rc = s->u ? 0 : open_update(s);
 
 	if (rc) {
-		xw_step_forget(s);
+		xw_step_drop(s);
 		return rc;
 	}
 	s->u->now = s->u->place.enc.now = s->now;
@@ -136,13 +136,13 @@ int xw_step_apart(struct xw_steps *s, uint32_t block_size, int (*fn)(void *arg, 
 {
 	int rc;
 
-	xw_step_forget(s);
+	xw_step_drop(s);
 	rc = xw_overlay_open(s->dev, block_size, s->diag, &s->top);
 	if (!rc)
 		rc = fn(arg, s->top);
 	if (!rc)
 		rc = copy_down(s);
-	xw_step_forget(s);
+	xw_step_drop(s);
 	return rc;
 }
 
@@ -153,7 +153,7 @@ int xw_step_keep(struct xw_steps *s)
 	if (!rc)
 		rc = copy_down(s);
 	if (rc)
-		xw_step_forget(s);
+		xw_step_drop(s);
 	else
 		xw_overlay_discard(s->top);
 	return rc;

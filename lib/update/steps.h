@@ -7,12 +7,12 @@
  *   xw_step_begin(s, &u)   the update to make the step with
  *   ... xw_update_*(u)     edit/edit.h
  *   xw_step_keep(s)        writes counts, bitmaps and records; the step is on the device
- *   xw_step_forget(s)      or: drops the step
+ *   xw_step_drop(s)      or: drops the step
  *
  * So a step that fails, for lack of space or because of a damaged structure, changes nothing: only
  * contents of files are written to the lower device at once, to blocks that are free until the step
  * is kept. Between steps other code may read and write that device; after writing it calls
- * xw_step_forget().
+ * xw_step_drop().
  */
 #ifndef XW_UPDATE_STEPS_H
 #define XW_UPDATE_STEPS_H
@@ -67,6 +67,6 @@ int xw_step_keep(struct xw_steps *s);
 int xw_step_apart(struct xw_steps *s, uint32_t block_size, int (*fn)(void *arg, struct xw_dev *dev),
 		  void *arg);
 /* Drop the current step, if any, and all state read from the device. Also called at the end. */
-void xw_step_forget(struct xw_steps *s);
+void xw_step_drop(struct xw_steps *s);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Space of an inconsistent image, for debuggers: bitmaps are used without checks. Differences
- * between a descriptor's counts and its bitmaps are recorded, once, and preserved: counts change
- * only by the blocks and inodes that the change allocates and frees, and an image that was damaged
- * on purpose stays damaged.
+ * Space of an inconsistent image, for debugger, checker and fast commits: bitmaps are used without
+ * checks. Differences between a descriptor's counts and its bitmaps are recorded, once, and
+ * preserved: counts change only by the blocks and inodes that the change allocates and frees, and
+ * an image that was damaged on purpose stays damaged.
  */
 #include "config.h"
 

@@ -45,14 +45,15 @@ struct xw_update_opts {
 	struct xw_alloc_tunables mb; /* -1 each: default */
 	unsigned jobs; /* 0 = processors */
 	/*
-	 * For debuggers: errors, a filesystem that is not clean, and inconsistent bitmaps and
-	 * counts are accepted. Counts change by the blocks and inodes that the change allocates and
-	 * frees, freed blocks may be free already, and orphans are not processed.
+	 * For debugger, checker and fast commits: errors, a filesystem that is not clean, and
+	 * inconsistent bitmaps and counts are accepted. Counts change by the blocks and inodes that
+	 * the change allocates and frees, freed blocks may be free already, and orphans are not
+	 * processed.
 	 */
-	bool lax;
-	unsigned image_flags; /* XW_IMAGE_*, with lax */
+	bool unchecked;
+	unsigned image_flags; /* XW_IMAGE_*, with unchecked */
 	/*
-	 * With lax: refuse a bitmap with an invalid checksum, unless XW_IMAGE_NOCSUM; never
+	 * With unchecked: refuse a bitmap with an invalid checksum, unless XW_IMAGE_NOCSUM; never
 	 * allocate group metadata, nor an inode whose record has links (protect.c).
 	 */
 	bool protect;
@@ -72,7 +73,9 @@ struct xw_update_rec {
 	uint8_t *raw; /* the record (malloc'd) if node is NULL, without its checksum */
 };
 
-/* With `lax`: the difference between a group's descriptor and its bitmaps; see unchecked.c. */
+/*
+ * With `unchecked`: the difference between a group's descriptor and its bitmaps; see unchecked.c.
+ */
 struct xw_update_bias {
 	uint32_t group;
 	bool know_blocks, know_inodes;
@@ -111,11 +114,11 @@ struct xw_update {
 	uint64_t dirs;
 	unsigned quota_types; /* 1 << type: has a quota file */
 	bool large_file; /* the change creates a file of 2 GiB or more */
-	bool lax, protect;
+	bool unchecked, protect;
 	bool leave_quota; /* see steps.h */
 	int (*cut)(void *arg, xw_ino ino); /* see the options */
 	void *cut_arg;
-	struct xw_update_lax {
+	struct xw_update_biases {
 		XW_VEC(struct xw_update_exposed) exposed;
 		XW_VEC(struct xw_update_bias) groups;
 		/* counts of the superblock minus those of the descriptors */
@@ -172,8 +175,8 @@ int xw_update_get(struct xw_update *u, xw_ino ino, struct xw_inode *in, uint8_t 
 int xw_update_flush_recs(struct xw_update *u);
 
 /*
- * Change one bit of a bitmap, with `lax`; counts are not updated. XW_ERR_EXISTS, without a message:
- * the bit has that value already.
+ * Change one bit of a bitmap, with `unchecked`; counts are not updated. XW_ERR_EXISTS, without a
+ * message: the bit has that value already.
  */
 int xw_update_mark_block(struct xw_update *u, xw_blk blk, bool used);
 int xw_update_mark_inode(struct xw_update *u, xw_ino ino, bool used);

@@ -70,7 +70,7 @@ static int read_mmp(struct xw_image *img, struct xw_mmp *m)
 	uint8_t buf[XW_MMP_SIZE];
 	int rc;
 
-	xw_image_forget(img);
+	xw_image_drop_cache(img);
 	rc = xw_image_meta(img, img->sb.mmp_block, 0, buf, sizeof(buf));
 	if (!rc && xw_mmp_decode(buf, m))
 		rc = xw_fail(img->diag, XW_ERR_CORRUPT, "%s: MMP: invalid magic number",

@@ -161,7 +161,7 @@ static void one_by_one(struct bench *b)
 	ud.d.cache.max = 1;
 	for (size_t i = 0; i < b->n; i++) {
 		MUST(!xw_dir_delete(&ud.d, b->names[i].name, b->names[i].len, NULL));
-		xw_image_forget(b->u->img);
+		xw_image_drop_cache(b->u->img);
 		MUST(!xw_update_kill(b->u, b->names[i].ino, true));
 	}
 	b->stats = ud.d.tree.stats;
@@ -291,7 +291,7 @@ static void row(struct bench *b, const struct way *w, unsigned share, uint64_t h
 	double all;
 
 	begin(b, w->itree);
-	xw_image_forget(b->u->img);
+	xw_image_drop_cache(b->u->img);
 	b->stats = (struct xw_itree_stats){0};
 	counted_start(&b->counted, b->table_blocks * share / 100);
 	w->remove(b);

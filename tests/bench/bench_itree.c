@@ -239,7 +239,7 @@ static void walk_one(struct bench *b, const char *label, bool copy, unsigned sha
 	h = b->counted;
 	counted_stop(&b->counted);
 	/* nothing of what was read before is to help */
-	xw_image_forget(b->img);
+	xw_image_drop_cache(b->img);
 	counted_start(&b->counted, cache);
 	by_itree(b, copy);
 	t = b->counted;

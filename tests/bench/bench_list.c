@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 		cache = count_tables(&l) * strtoul(argv[4], NULL, 0) / 100;
 	}
 	n = l.names.a.n;
-	xw_image_forget(l.img);
+	xw_image_drop_cache(l.img);
 	counted_start(&l.counted, cache);
 	MUST(!xw_vec_reserve(&l.trace, TRACED));
 	memset(l.trace.v, 1, TRACED * sizeof(*l.trace.v)); /* its pages are not to count */

@@ -365,7 +365,7 @@ static bool is_free(struct xw_freemap *m, uint64_t blk)
 {
 	bool yes;
 
-	(void)xw_freemap_ask(m, blk, 1, &yes);
+	(void)xw_freemap_query(m, blk, 1, &yes);
 	return yes;
 }
 

@@ -109,7 +109,7 @@ static inline void fast_image_make(struct fast_image *f, const char *block_size,
 	f->sub = fast_make(&s, XW_INO_ROOT, "sub", XW_S_IFDIR | 0755, 0);
 	fast_make(&s, f->sub, "inside", XW_S_IFREG | 0600, f->bs);
 	f->next = XW_MAX(f->keep, f->old) + 8;
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	ok(xw_edit_commit(e, NULL));
 	xw_edit_end(e);
 	fast_find_log(f);

@@ -175,7 +175,7 @@ static inline void setup(void)
 	fill.diag = &diag;
 	fill.whiteouts = XW_WHITEOUTS_KEEP;
 	fill.xattrs_allowed = true;
-	xw_fill_listen(&fill);
+	xw_fill_set_callbacks(&fill);
 }
 
 static inline void teardown(void)

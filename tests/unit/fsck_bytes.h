@@ -76,7 +76,7 @@ static inline void ok(int rc)
 static inline void put(xw_blk blk, const void *data, size_t len)
 {
 	ok(xw_dev_pwrite(f.ses.dev, data, len, blk * BS));
-	xw_image_forget(f.ses.img);
+	xw_image_drop_cache(f.ses.img);
 }
 
 static inline const uint8_t *at(xw_blk blk)
@@ -97,7 +97,7 @@ static inline void put_inode(xw_ino ino, const struct xw_inode *in)
 	ok(xw_image_group(f.ses.img, (ino - 1) / f.ses.img->sb.inodes_per_group, &gd));
 	ok(xw_dev_pwrite(f.ses.dev, raw, SIZE,
 			 gd.inode_table * BS + (ino - 1) % f.ses.img->sb.inodes_per_group * SIZE));
-	xw_image_forget(f.ses.img);
+	xw_image_drop_cache(f.ses.img);
 }
 
 /* Bitmaps and tables as mke2fs places them with flex_bg. */
@@ -116,7 +116,7 @@ static inline void put_group(uint64_t group, const struct xw_group_desc *gd)
 
 	xw_group_encode(gd, &f.ses.img->sb, f.ses.img->csum_seed, (uint32_t)group, raw);
 	ok(xw_dev_pwrite(f.ses.dev, raw, sizeof(raw), 2 * BS + group * sizeof(raw)));
-	xw_image_forget(f.ses.img);
+	xw_image_drop_cache(f.ses.img);
 }
 
 /* 16 MiB, two groups, metadata_csum, 64bit, flex_bg, records of 256 bytes. */

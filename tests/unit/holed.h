@@ -92,7 +92,7 @@ static inline void holed_make(struct holed *h, const char *const *options, uint3
 		}
 		holed_put_group(h, g, bits);
 	}
-	xw_image_forget(h->img);
+	xw_image_drop_cache(h->img);
 }
 
 static inline void holed_free(struct holed *h)

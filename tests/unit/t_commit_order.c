@@ -274,7 +274,7 @@ static int make_directory(uint64_t bad_read, uint8_t *after)
 		rc = xw_update_add_links(u, XW_INO_ROOT, 1);
 	if (!rc)
 		rc = xw_step_keep(&s);
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	if (!rc)
 		rc = xw_edit_commit(e, NULL);
 	if (f->fail_read > f->reads)

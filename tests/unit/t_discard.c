@@ -35,7 +35,7 @@ static xw_blk find_free(struct xw_edit *e)
 	while (!is_free || len < 100) {
 		blk += len;
 		ck_assert_uint_lt(blk, 16384);
-		len = xw_freemap_ask(m, blk, 16384 - blk, &is_free);
+		len = xw_freemap_query(m, blk, 16384 - blk, &is_free);
 	}
 	xw_freemap_free(m);
 	return (blk + APART - 1) / APART * APART;

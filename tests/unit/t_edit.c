@@ -106,7 +106,7 @@ static xw_blk find(struct xw_edit *e, uint64_t n, xw_blk from)
 	ck_assert_int_eq(xw_freemap_new(xw_overlay_base(xw_edit_dev(e)), &diag, &m), 0);
 	for (xw_blk b = from;; b += len) {
 		ck_assert_uint_lt(b, 40960);
-		len = xw_freemap_ask(m, b, 40960 - b, &is_free);
+		len = xw_freemap_query(m, b, 40960 - b, &is_free);
 		if (is_free && len >= n) {
 			xw_freemap_free(m);
 			return b;
@@ -448,7 +448,7 @@ START_TEST(no_filesystem)
 	e = begin(&defaults);
 	ck_assert_uint_eq(xw_overlay_block_size(xw_edit_dev(e)), 1024);
 	ck_assert_int_eq(xw_freemap_new(xw_overlay_base(xw_edit_dev(e)), &diag, &m), 0);
-	n = xw_freemap_ask(m, 50, 10, &is_free);
+	n = xw_freemap_query(m, 50, 10, &is_free);
 	ck_assert_uint_eq(n, 10);
 	ck_assert(!is_free);
 	xw_freemap_free(m);
@@ -529,7 +529,7 @@ START_TEST(freemap_is_the_bitmaps)
 	/* in runs, from everywhere, of all lengths */
 	for (uint64_t from = 0, x = 1; from < blocks; from += x % 50) {
 		x = x * 1664525 % 4294967296 + 1013904223;
-		n = xw_freemap_ask(m, from, 1 + x % 9000, &yes);
+		n = xw_freemap_query(m, from, 1 + x % 9000, &yes);
 		ck_assert_uint_ge(n, 1);
 		ck_assert_uint_le(n, 1 + x % 9000);
 		for (uint64_t i = 0; i < n; i++)
@@ -561,11 +561,11 @@ START_TEST(unused_is_doubted)
 	if (_i) {
 		gd.itable_unused = img->sb.inodes_per_group;
 		put_group(img, 0, &gd);
-		xw_image_forget(img);
+		xw_image_drop_cache(img);
 	}
 	ck_assert_int_eq(xw_image_inode_bitmap(img, 0, bits), _i ? XW_ERR_CORRUPT : 0);
 	ck_assert_int_eq(xw_freemap_new(d, &diag, &m), 0);
-	ck_assert_uint_eq(xw_freemap_ask(m, gd.inode_table + img->itable_blocks - 1, 1, &is_free),
+	ck_assert_uint_eq(xw_freemap_query(m, gd.inode_table + img->itable_blocks - 1, 1, &is_free),
 			  1);
 	ck_assert_int_eq(is_free, !_i);
 	xw_freemap_free(m);
@@ -607,16 +607,16 @@ START_TEST(damaged_bitmap)
 	e = begin(&defaults);
 	ck_assert_int_eq(xw_freemap_new(xw_overlay_base(xw_edit_dev(e)), &diag, &m), 0);
 	for (uint64_t b = 1, n; b < 8193; b += n) {
-		n = xw_freemap_ask(m, b, 8193 - b, &is_free);
+		n = xw_freemap_query(m, b, 8193 - b, &is_free);
 		/* tables of groups that were never used need no bitmap to be known */
 		if (is_free)
 			ck_assert_uint_ge(b, gd.inode_table);
 		if (is_free)
 			ck_assert_uint_lt(b, gd.inode_table + 8192);
 	}
-	(void)xw_freemap_ask(m, 8100, 1, &is_free);
+	(void)xw_freemap_query(m, 8100, 1, &is_free);
 	ck_assert(!is_free);
-	(void)xw_freemap_ask(m, 30000, 1, &is_free);
+	(void)xw_freemap_query(m, 30000, 1, &is_free);
 	ck_assert(is_free);
 	ck_assert_int_eq(diag.code, 0);
 	xw_freemap_free(m);

@@ -101,7 +101,7 @@ static void spoil(int k)
 		break;
 	default: /* the checksum of a descriptor */
 		ok(xw_dev_pwrite(f.ses.dev, &byte, 1, 2 * BS + 64 + 0x1E));
-		xw_image_forget(f.ses.img);
+		xw_image_drop_cache(f.ses.img);
 	}
 }
 

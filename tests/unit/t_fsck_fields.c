@@ -320,7 +320,7 @@ START_TEST(without_a_name)
 		poke32(area + 4, nameless[i].entry);
 		ok(xw_dev_pwrite(f.ses.dev, area, sizeof(area),
 				 TABLE * BS + (INO - 1) * SIZE + 160));
-		xw_image_forget(f.ses.img);
+		xw_image_drop_cache(f.ses.img);
 		ok(fsck_inode_make(&f, INO, &facts));
 		*facts = (struct fsck_inode){.links = 1,
 					     .ftype = (uint8_t)xw_ftype_of_mode(nameless[i].type),

@@ -48,7 +48,7 @@ static void spoil_sum(uint64_t group)
 	uint8_t byte = 0x55;
 
 	ok(xw_dev_pwrite(f.ses.dev, &byte, 1, 2 * BS + group * 64 + 0x1E));
-	xw_image_forget(f.ses.img);
+	xw_image_drop_cache(f.ses.img);
 }
 
 START_TEST(flags)

@@ -143,7 +143,7 @@ START_TEST(blocks)
 		start();
 		for (unsigned i = 0; i < k; i++) /* a wrong checksum, with a right magic */
 			ok(xw_dev_pwrite(f.ses.dev, "\x01", 1, (BLOCK + i) * BS + 40));
-		xw_image_forget(f.ses.img);
+		xw_image_drop_cache(f.ses.img);
 		o = look();
 		ck_assert_uint_eq(o.blocks, BLOCKS_OF_IT);
 		ck_assert_uint_eq(o.known, BLOCKS_OF_IT);

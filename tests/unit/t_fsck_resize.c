@@ -68,7 +68,7 @@ static void start(bool agree)
 		put_word(FIRST + i, 0, COPY + i);
 	}
 	put_inode(XW_INO_RESIZE, &in);
-	xw_image_forget(f.ses.img);
+	xw_image_drop_cache(f.ses.img);
 	ok(fsck_claim_metadata(&f));
 }
 

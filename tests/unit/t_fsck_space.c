@@ -160,7 +160,7 @@ static void damage(void)
 	f.ses.img->sb.free_blocks_count -= 7;
 	f.ses.img->sb.free_inodes_count++;
 	ok(fsck_super_write(&f));
-	xw_image_forget(f.ses.img);
+	xw_image_drop_cache(f.ses.img);
 }
 
 /* What the overlay holds, to the file; stock e2fsck, where there is one, has nothing to say. */

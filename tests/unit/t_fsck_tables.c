@@ -259,7 +259,7 @@ START_TEST(wrong_checksum_too)
 	gd.itable_unused = 60;
 	put_group(1, &gd);
 	ok(xw_dev_pwrite(f.ses.dev, &byte, 1, 2 * BS + 64 + 0x1E));
-	xw_image_forget(f.ses.img);
+	xw_image_drop_cache(f.ses.img);
 	ok(fsck_check_groups(&f));
 	expect(FSCK_GROUP_INODE_BITMAP);
 	ok(xw_image_group(f.ses.img, 1, &gd));

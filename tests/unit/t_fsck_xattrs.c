@@ -132,7 +132,7 @@ START_TEST(checksums)
 		start(row & 1);
 		put_block(BLOCK, 'a', 1);
 		ok(xw_dev_pwrite(f.ses.dev, &byte, 1, BLOCK * BS + 100)); /* nothing is there */
-		xw_image_forget(f.ses.img);
+		xw_image_drop_cache(f.ses.img);
 		if (row & 2)
 			f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 		look(INO, BLOCK);

@@ -238,7 +238,7 @@ static void change_inode(struct world *w, uint32_t flags)
 	ck_assert_int_eq(xw_image_inode(w->fx.img, DIR, &inode, NULL), 0);
 	inode.flags |= flags;
 	put_inode(&w->fx, DIR, &inode, NULL, 0);
-	xw_image_forget(w->fx.img);
+	xw_image_drop_cache(w->fx.img);
 }
 
 /* Of these directories it is not the bytes of the name that were hashed. */

@@ -109,10 +109,10 @@ START_TEST(inode_damage)
 
 	gd.inode_table = BLOCKS - 5;
 	put_group(&fx, &gd);
-	xw_image_forget(fx.img);
+	xw_image_drop_cache(fx.img);
 	ck_assert_int_eq(xw_image_inode(fx.img, 12, &inode, NULL), XW_ERR_CORRUPT);
 	ck_assert_int_eq(xw_dev_pwrite(fx.dev, "\xff\xff\xff", 3, 2 * BS + 8), 0);
-	xw_image_forget(fx.img);
+	xw_image_drop_cache(fx.img);
 	fx.img->flags = 0;
 	ck_assert_int_eq(xw_image_inode(fx.img, 12, &inode, NULL), XW_ERR_CHECKSUM);
 	drop(&fx);
@@ -138,14 +138,14 @@ START_TEST(scan_sees_what_is_used)
 
 	gd.flags = XW_BG_INODE_UNINIT;
 	put_group(&fx, &gd);
-	xw_image_forget(fx.img);
+	xw_image_drop_cache(fx.img);
 	ck_assert_int_eq(xw_inode_scan_begin(fx.img, 0, 1, &s), 0);
 	ck_assert_int_eq(xw_inode_scan_next(&s, &ino, &raw), 0);
 	xw_inode_scan_end(&s);
 
 	gd = (struct xw_group_desc){.inode_table = BLOCKS};
 	put_group(&fx, &gd);
-	xw_image_forget(fx.img);
+	xw_image_drop_cache(fx.img);
 	ck_assert_int_eq(xw_inode_scan_begin(fx.img, 0, 1, &s), 0);
 	ck_assert_int_eq(xw_inode_scan_next(&s, &ino, &raw), XW_ERR_CORRUPT);
 	ck_assert_int_eq(xw_inode_scan_next(&s, &ino, &raw), 0);

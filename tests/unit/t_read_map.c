@@ -186,7 +186,7 @@ START_TEST(extent_damage)
 	if (_i == D_CSUM)
 		node[BS - 4] ^= 1;
 	put_block(&fx, blk, node);
-	xw_image_forget(fx.img);
+	xw_image_drop_cache(fx.img);
 	ck_assert_int_eq(map_failure(&fx, 12), _i == D_CSUM ? XW_ERR_CHECKSUM : XW_ERR_CORRUPT);
 	ck_assert_ptr_nonnull(strstr(fx.diag.text, "inode 12"));
 	drop(&fx);

@@ -208,7 +208,7 @@ START_TEST(damage_counts_as_read)
 	memset(bits, 0xff, 100);
 	ck_assert_int_eq(
 		xw_dev_pwrite(h.dev, bits, h.group_bytes, gd.block_bitmap * h.img->block_size), 0);
-	xw_image_forget(h.img);
+	xw_image_drop_cache(h.img);
 	ck_assert_int_eq(xw_image_block_bitmap(h.img, h.map, 1, bits), XW_ERR_CHECKSUM);
 	ck_assert_uint_eq(bits[99], 0xff);
 	ck_assert_uint_eq(bits[100], 0);

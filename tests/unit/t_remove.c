@@ -82,13 +82,13 @@ static void open_world(struct world *w, int kind)
 
 static void close_world(struct world *w)
 {
-	xw_step_forget(&w->s);
+	xw_step_drop(&w->s);
 	xw_edit_end(w->e);
 }
 
 static void commit_world(struct world *w)
 {
-	xw_step_forget(&w->s);
+	xw_step_drop(&w->s);
 	ok(xw_edit_commit(w->e, NULL));
 	xw_edit_end(w->e);
 	check();
@@ -106,7 +106,7 @@ static int gone_end(struct world *w, struct xw_removal *g, int rc)
 		rc = xw_removal_run(g);
 	xw_removal_free(g);
 	if (rc)
-		xw_step_forget(&w->s);
+		xw_step_drop(&w->s);
 	else
 		ok(xw_step_keep(&w->s));
 	return rc;
@@ -145,7 +145,7 @@ static unsigned links_of(struct world *w, xw_ino ino)
 	ok(xw_update_get(w->u, ino, &in, &raw));
 	n = in.links;
 	free(raw);
-	xw_step_forget(&w->s);
+	xw_step_drop(&w->s);
 	return n;
 }
 
@@ -279,7 +279,7 @@ START_TEST(itree_that_leads_up)
 		found = true;
 	}
 	ck_assert(found);
-	xw_step_forget(&w.s);
+	xw_step_drop(&w.s);
 	refused(&w, "d", true, 0, XW_ERR_CORRUPT, "impossible name");
 	ck_assert_uint_eq(links_of(&w, w.sub), 2);
 	close_world(&w);
@@ -341,7 +341,7 @@ static int attempt(struct faultdev *f, bool *torn)
 		rc = xw_step_keep(&s);
 	*torn = s.torn;
 	xw_removal_free(&g);
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	return rc;
 }
 

@@ -305,7 +305,7 @@ START_TEST(damaged_descriptor)
 	ck_assert_int_eq(xw_dev_pread(h.dev, raw, 2, 2 * 1024 + 64 + 0x0C), 0);
 	raw[0] ^= 1;
 	ck_assert_int_eq(xw_dev_pwrite(h.dev, raw, 2, 2 * 1024 + 64 + 0x0C), 0);
-	xw_image_forget(h.img);
+	xw_image_drop_cache(h.img);
 	begin(&o, &s);
 	s.problem = note;
 	s.arg = said;

@@ -144,12 +144,12 @@ static void op_fail(struct model *m, struct file *f)
 	ok(xw_update_unlink(u, m->in_dir, f->name, strlen(f->name)));
 	ok(xw_update_kill(u, f->ino, true));
 	ck_assert_int_eq(xw_update_create(u, &huge, &ino), XW_ERR_NOSPC);
-	xw_step_forget(&m->s);
+	xw_step_drop(&m->s);
 	xw_diag_clear(&diag);
 	ok(xw_step_begin(&m->s, &u));
 	ck_assert_int_eq(xw_update_link(u, m->in_dir, f->name, strlen(f->name), f->ino, XW_FT_REG),
 			 XW_ERR_EXISTS);
-	xw_step_forget(&m->s);
+	xw_step_drop(&m->s);
 	xw_diag_clear(&diag);
 }
 
@@ -251,7 +251,7 @@ START_TEST(model)
 	ok(xw_step_keep(&m.s));
 	for (int i = 0; i < 250; i++)
 		one(&m);
-	xw_step_forget(&m.s);
+	xw_step_drop(&m.s);
 	ok(xw_image_open(xw_edit_dev(e), 0, &diag, &img));
 	for (size_t i = 0; i < FILES; i++)
 		check_file(img, &m, &m.files[i]);
@@ -298,7 +298,7 @@ START_TEST(bits)
 	ck_assert_uint_eq(after[0], before[0]);
 	ck_assert_uint_eq(after[1], before[1]);
 	/* also for one who reads the image anew, and finds counts and bitmaps at odds */
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	ok(xw_step_begin(&s, &u));
 	ok(xw_update_create(u, &file, &ino));
 	ok(xw_step_keep(&s));
@@ -310,7 +310,7 @@ START_TEST(bits)
 	ok(xw_update_mark_block(u, 6000, false));
 	ok(xw_update_mark_inode(u, 100, false));
 	ok(xw_step_keep(&s));
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	ok(xw_edit_commit(e, NULL));
 	xw_edit_end(e);
 	check();
@@ -360,7 +360,7 @@ START_TEST(refused)
 	ck_assert_uint_gt(asked, 3);
 	counts(s.dev, &after[0], &after[1]);
 	ck_assert_uint_eq((uint32_t)after[1], (uint32_t)before[1] - 1);
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	ok(xw_edit_commit(e, NULL));
 	xw_edit_end(e);
 	check();
@@ -392,7 +392,7 @@ START_TEST(all_of_it)
 	ok(xw_step_keep(&s));
 	counts(s.dev, &after[0], &after[1]);
 	ck_assert_uint_eq(after[0], before[0]);
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	ok(xw_edit_commit(e, NULL));
 	xw_edit_end(e);
 	check();

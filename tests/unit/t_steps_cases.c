@@ -39,7 +39,7 @@ START_TEST(inline_size)
 	ok(xw_step_keep(&s));
 	ok(xw_step_begin(&s, &u));
 	ck_assert_int_eq(xw_update_punch(u, ino, 0, 0), XW_ERR_CORRUPT);
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	xw_edit_end(e);
 }
 END_TEST
@@ -84,7 +84,7 @@ START_TEST(blocks_behind_the_end)
 	ok(xw_update_put(u, d, &in, raw));
 	ok(xw_step_keep(&s));
 	link_many(&s, d, ino);
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	ok(xw_edit_commit(e, NULL));
 	xw_edit_end(e);
 	check();
@@ -123,7 +123,7 @@ START_TEST(revived_directory)
 	ok(xw_step_begin(&s, &u));
 	ok(xw_update_revive(u, d));
 	ok(xw_step_keep(&s));
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	ok(xw_edit_commit(e, NULL));
 	xw_edit_end(e);
 	check();
@@ -146,7 +146,7 @@ static int add_file(struct xw_steps *s, const char *name, unsigned mib, xw_ino *
 	if (!rc)
 		rc = xw_update_link(u, XW_INO_ROOT, name, strlen(name), *ino, XW_FT_REG);
 	if (rc)
-		xw_step_forget(s);
+		xw_step_drop(s);
 	else
 		ok(xw_step_keep(s));
 	return rc;
@@ -164,7 +164,7 @@ static void remove_file(struct xw_steps *s, const char *name, xw_ino ino)
 
 static void commit(struct xw_steps *s, struct xw_edit *e)
 {
-	xw_step_forget(s);
+	xw_step_drop(s);
 	ok(xw_edit_commit(e, NULL));
 	xw_edit_end(e);
 	check();
@@ -196,7 +196,7 @@ START_TEST(freed_in_it)
 	ck_assert_uint_lt(st.memory, 1 << 20);
 	/* nor beyond the limit */
 	s.held_max = 3 << 20;
-	xw_step_forget(&s);
+	xw_step_drop(&s);
 	ck_assert_int_eq(add_file(&s, "b", old, &next), XW_ERR_NOSPC);
 	ck_assert_ptr_nonnull(strstr(diag.text, "used again after the commit"));
 	xw_diag_clear(&diag);

@@ -236,7 +236,7 @@ static const struct wrong {
 static void hurt(struct world *w, int (*how)(struct xw_update *u))
 {
 	const struct xw_update_opts o = {
-		.lax = true, .now = 1700000000, .jobs = 1, .mb = {-1, -1, -1, -1, -1, -1}};
+		.unchecked = true, .now = 1700000000, .jobs = 1, .mb = {-1, -1, -1, -1, -1, -1}};
 	struct xw_update *u;
 	int rc = xw_update_begin(w->img, &o, &w->diag, &u);
 

@@ -230,7 +230,7 @@ static void run_line(struct machine *m, char *line)
 		return;
 	}
 	add("  %s %s: %d %s\n", w[0], w[1], rc, without_dir(diag.text));
-	xw_step_forget(&m->s);
+	xw_step_drop(&m->s);
 	xw_diag_clear(&diag);
 }
 
@@ -246,7 +246,7 @@ static uint64_t run_script(int kind, const char *script)
 	while ((line = strtok_r(rest, ";", &rest)))
 		run_line(&m, line + strspn(line, " \n"));
 	free(text);
-	xw_step_forget(&m.s);
+	xw_step_drop(&m.s);
 	ok(xw_edit_commit(m.e, NULL));
 	sum = digest(xw_edit_dev(m.e));
 	xw_edit_end(m.e);

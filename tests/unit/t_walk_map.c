@@ -133,7 +133,7 @@ START_TEST(damaged)
 		put_block(&fx, blk, node);
 	else
 		put_inode(&fx, 40, &in, NULL, 0);
-	xw_image_forget(fx.img);
+	xw_image_drop_cache(fx.img);
 	walk(&fx, 40, -1, &s);
 	ck_assert_msg(s.rule == d->rule, "%s: rule %d", d->what, s.rule);
 	ck_assert_msg(s.runs == d->runs, "%s: %u runs", d->what, s.runs);
