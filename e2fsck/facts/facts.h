@@ -61,6 +61,8 @@ void fsck_facts_free(struct fsck *f);
 int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf);
 /* Read inode ino from the overlay. raw: inode_size bytes, or NULL. The checksum is not verified. */
 int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *raw);
+/* The same into a new buffer, which the caller frees, also after a failure. */
+int fsck_inode_load(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t **raw);
 
 /* A write that waits for the owner map to be settled. */
 struct fsck_kept {

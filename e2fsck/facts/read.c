@@ -79,3 +79,9 @@ int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *ra
 	xw_diag_clear(&f->ses.diag);
 	return rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM ? 0 : rc;
 }
+
+int fsck_inode_load(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t **raw)
+{
+	*raw = malloc(f->ses.img->inode_size);
+	return *raw ? fsck_inode_read(f, ino, in, *raw) : xw_fail_nomem(&f->ses.diag, "inode");
+}

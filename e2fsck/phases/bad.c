@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "base/search.h"
 #include "dev/scan.h"
 #include "disk/indirect.h"
 #include "walk/map.h"
@@ -157,7 +158,7 @@ static int claim_bad_blocks(struct fsck *f)
 	int rc = 0;
 
 	if (f->ses.bad.n)
-		qsort(f->ses.bad.v, f->ses.bad.n, sizeof(*f->ses.bad.v), fsck_by_u32);
+		qsort(f->ses.bad.v, f->ses.bad.n, sizeof(*f->ses.bad.v), xw_by_u32);
 	for (size_t i = 0; i < f->ses.bad.n && !rc; i++) {
 		const uint32_t blk = f->ses.bad.v[i];
 

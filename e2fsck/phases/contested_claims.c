@@ -185,7 +185,7 @@ static int list_inodes(struct fsck_contest *c)
 		if (xw_vec_push(&c->inos, f->facts.misplaced.v[i]))
 			return xw_fail_nomem(&c->f->ses.diag, "contested blocks");
 	if (c->inos.n)
-		qsort(c->inos.v, c->inos.n, sizeof(*c->inos.v), fsck_by_u32);
+		qsort(c->inos.v, c->inos.n, sizeof(*c->inos.v), xw_by_u32);
 	for (size_t i = 0; i < c->inos.n; i++)
 		if (c->inos.v[i] != last)
 			c->inos.v[n++] = last = c->inos.v[i];
@@ -204,7 +204,7 @@ int fsck_contest_sort(struct fsck_contest *c)
 		qsort(c->claims.v, c->claims.n, sizeof(*c->claims.v), by_inode);
 	if (f->facts.misplaced.n)
 		qsort(f->facts.misplaced.v, f->facts.misplaced.n, sizeof(*f->facts.misplaced.v),
-		      fsck_by_u32);
+		      xw_by_u32);
 	return rc ? rc : list_inodes(c);
 }
 
@@ -254,5 +254,5 @@ void fsck_contest_drop(struct fsck_contest *c, xw_ino ino, bool all)
 bool fsck_contest_is_misplaced(const struct fsck *f, xw_ino ino)
 {
 	return f->facts.misplaced.n && bsearch(&ino, f->facts.misplaced.v, f->facts.misplaced.n,
-					       sizeof(*f->facts.misplaced.v), fsck_by_u32);
+					       sizeof(*f->facts.misplaced.v), xw_by_u32);
 }

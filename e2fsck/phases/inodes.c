@@ -21,12 +21,6 @@
 
 enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16, GROUPS_FEW = 4096 };
 
-int fsck_inode_load(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t **raw)
-{
-	*raw = malloc(f->ses.img->inode_size);
-	return *raw ? fsck_inode_read(f, ino, in, *raw) : xw_fail_nomem(&f->ses.diag, "inode");
-}
-
 int fsck_look_begin(struct fsck *f, struct fsck_look *l)
 {
 	*l = (struct fsck_look){.f = f, .raw = malloc(f->ses.img->inode_size)};

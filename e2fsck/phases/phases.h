@@ -5,18 +5,8 @@
 
 #include "open/open.h"
 
-/* Comparator for qsort() and bsearch(). */
-static inline int fsck_by_u32(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int fsck_check_super(struct fsck *f); /* super.c; see super.h */
 int fsck_check_inodes(struct fsck *f); /* inodes.c; see inodes.h */
-/* inodes.c: read an inode; *raw is its record, which the caller frees, also after a failure. */
-int fsck_inode_load(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t **raw);
 int fsck_claim_itrees(struct fsck *f); /* itree.c: nodes of itrees, as part of the claims */
 int fsck_relocate(struct fsck *f); /* relocate.c: allocate lost bitmaps and inode tables */
 int fsck_find_values(struct fsck *f); /* xattr_value.c: lost values, in unclaimed blocks */
@@ -30,8 +20,6 @@ int fsck_recreate(struct fsck *f); /* journal.c: recreate a lost journal */
 int fsck_find_bad(struct fsck *f); /* bad.c: scan for bad blocks (-c) or read a list (-l, -L) */
 int fsck_set_bad(struct fsck *f); /* bad.c: write the bad-block inode at the end of a round */
 
-/* super.c: write the primary superblock; the copies follow when the image is closed. */
-int fsck_super_renew(struct fsck *f);
 /* special.c: claim the blocks to which only the superblock refers. */
 int fsck_claim_special(struct fsck *f);
 /*

@@ -21,12 +21,6 @@
 
 enum { HURD = 1 };
 
-int fsck_super_renew(struct fsck *f)
-{
-	f->ses.renew_backups = true;
-	return fsck_super_write(f);
-}
-
 static bool check_numbers(struct fsck *f, struct xw_super *sb)
 {
 	const uint64_t descs =

@@ -36,6 +36,8 @@ int fsck_inode_clear(struct fsck *f, xw_ino ino);
  * is closed).
  */
 int fsck_super_write(struct fsck *f);
+/* The same; the backups are renewed when the image is closed. */
+int fsck_super_renew(struct fsck *f);
 /* Write the primary descriptor, with its checksum. */
 int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc *gd);
 

@@ -139,6 +139,12 @@ int fsck_super_write(struct fsck *f)
 	return xw_dev_pwrite(f->ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET);
 }
 
+int fsck_super_renew(struct fsck *f)
+{
+	f->ses.renew_backups = true;
+	return fsck_super_write(f);
+}
+
 int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
 {
 	const struct xw_image *img = f->ses.img;

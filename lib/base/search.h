@@ -27,10 +27,20 @@
 		low_;                                                                              \
 	})
 
-/* Ascending by the uint64_t at the start of the element: a number, or a run by its first block. */
+/*
+ * Ascending by the uint64_t, or uint32_t, at the start of the element: a number, or a run by its
+ * first block.
+ */
 static inline int xw_by_u64(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static inline int xw_by_u32(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return (x > y) - (x < y);
 }
