@@ -25,6 +25,7 @@
 #include "debugfs.h"
 #include "show/show.h"
 #include "fastcommit/fastcommit.h"
+#include "read/backup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +91,7 @@ static int open_reading(struct dbg *d, const char *path)
 	if (!rc && d->how.e2image)
 		rc = xw_show_e2image(d->dev, d->how.data_source, &d->diag, &d->dev);
 	if (!rc && (d->how.super_block || d->how.block_size))
-		rc = xw_show_backup(&d->dev, d->how.super_block, d->how.block_size, &d->diag);
+		rc = xw_backup_view(&d->dev, d->how.super_block, d->how.block_size, &d->diag);
 	return rc ? rc : open_image(d, d->dev);
 }
 

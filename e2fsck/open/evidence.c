@@ -325,7 +325,7 @@ uint64_t fsck_counted_blocks(struct xw_dev *dev, const struct xw_super *sb)
 
 static int judge_groups(struct xw_dev *dev, const struct xw_image *img)
 {
-	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	const bool sums = xw_super_has_group_csum(&img->sb);
 	const uint64_t n = XW_MIN(img->groups, SAMPLES);
 	unsigned bad_places = 0, bad_sums = 0, overlaps = 0, in_head = 0;
 	xw_blk last = 0;

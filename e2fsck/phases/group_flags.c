@@ -68,7 +68,7 @@ bool fsck_group_expose(struct fsck *f, xw_ino ino, const char *name, size_t len)
 	struct xw_inode in;
 	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
 
-	if (!(f->ses.img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM)) || !raw ||
+	if (!xw_super_has_group_csum(&f->ses.img->sb) || !raw ||
 	    xw_image_group(f->ses.img, group, &gd))
 		return false;
 	if (!f->round.again && !(gd.flags & XW_BG_INODE_UNINIT) &&

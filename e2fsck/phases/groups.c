@@ -78,7 +78,7 @@ static uint64_t desc_at(const struct xw_image *img, uint64_t group, uint64_t cop
 static bool read_copy(struct fsck *f, uint64_t group, uint64_t copy, struct xw_group_desc *gd)
 {
 	const struct xw_image *img = f->ses.img;
-	const bool sums = img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	const bool sums = xw_super_has_group_csum(&img->sb);
 	const uint64_t at = desc_at(img, group, copy);
 	uint8_t raw[XW_DESC_SIZE_MAX];
 
@@ -652,7 +652,7 @@ static int check_locations(struct fsck *f)
 
 int fsck_check_groups(struct fsck *f)
 {
-	const bool sums = f->ses.img->sb.feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	const bool sums = xw_super_has_group_csum(&f->ses.img->sb);
 	int rc = check_locations(f);
 
 	for (uint64_t g = 0; g < f->ses.img->groups && !rc; g++)

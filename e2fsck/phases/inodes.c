@@ -278,7 +278,7 @@ static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *
 static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
 {
 	const struct xw_super *sb = &f->ses.img->sb;
-	const bool tracks_use = sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+	const bool tracks_use = xw_super_has_group_csum(sb);
 	const uint64_t before = group * sb->inodes_per_group;
 	uint32_t n = sb->inodes_per_group;
 

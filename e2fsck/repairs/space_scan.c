@@ -214,7 +214,7 @@ static unsigned odd_flags(const struct fsck *f, uint64_t group, const struct xw_
 {
 	const uint16_t uninit = XW_BG_BLOCK_UNINIT | XW_BG_INODE_UNINIT;
 
-	if (!(f->ses.img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)))
+	if (!xw_super_has_group_csum(&f->ses.img->sb))
 		return gd->flags & uninit || gd->itable_unused ? FSCK_SP_STRAY_UNINIT : 0;
 	return gd->flags & XW_BG_BLOCK_UNINIT && group + 1 == f->ses.img->groups
 		       ? FSCK_SP_LAST_UNINIT
@@ -255,7 +255,7 @@ static void check_inodes(struct slab *s, uint32_t i)
 	const uint64_t group = s->first + i;
 	const struct xw_group_desc *gd = &s->gd[i];
 	const bool uninit = xw_image_inode_uninit(f->ses.img, gd);
-	const bool tracks_use = sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+	const bool tracks_use = xw_super_has_group_csum(sb);
 	struct fsck_space_group *g = &s->group[i];
 
 	if (uninit && group && !(f->facts.groups && f->facts.groups[group])) {

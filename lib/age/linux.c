@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "age/linux_internal.h"
+#include "base/search.h"
 #include "base/auto.h"
 #include "edit/edit.h"
 #include "update/inode.h"
@@ -199,13 +200,6 @@ int xw_age_linux_write(struct xw_age_linux *l, xw_ino ino, bool open)
 	return rc ? rc : xw_update_put(u, ino, &f.in, steal(raw));
 }
 
-static int compare(const void *a, const void *b)
-{
-	const xw_ino x = *(const xw_ino *)a, y = *(const xw_ino *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Sort the dirty list and remove unused entries. */
 static void sort(struct xw_age_linux *l)
 {
@@ -216,7 +210,7 @@ static void sort(struct xw_age_linux *l)
 			l->dirty.v[n++] = l->dirty.v[i];
 	l->dirty.n = n;
 	if (n)
-		qsort(l->dirty.v, n, sizeof(*l->dirty.v), compare);
+		qsort(l->dirty.v, n, sizeof(*l->dirty.v), xw_by_u32);
 	for (size_t i = 0; i < n; i++)
 		find(l, l->dirty.v[i])->at = i + 1;
 }

@@ -9,6 +9,7 @@
 #ifndef XW_BASE_ERR_H
 #define XW_BASE_ERR_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -81,6 +82,12 @@ int xw_fail(struct xw_diag *d, int code, const char *fmt, ...)
 /* As xw_fail, with ": strerror(err)" appended. */
 int xw_fail_errno(struct xw_diag *d, int code, int err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* The code of a failed write or creation on the host. */
+static inline int xw_err_of_errno(int err)
+{
+	return err == ENOSPC || err == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO;
+}
 
 /* Append an explanation to the recorded message. No other thread may be writing to d. */
 void xw_fail_add(struct xw_diag *d, const char *text);

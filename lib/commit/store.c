@@ -145,9 +145,8 @@ static int make_tmp(struct file_store *f)
 	if (fd < 0 && errno == EEXIST)
 		return fail_busy(f, f->tmp);
 	if (fd < 0)
-		return xw_fail_errno(
-			f->diag, errno == ENOSPC || errno == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
-			errno, "%s: cannot create", f->tmp);
+		return xw_fail_errno(f->diag, xw_err_of_errno(errno), errno, "%s: cannot create",
+				     f->tmp);
 	if (is_locked(fd) || fstat(fd, &st) || !has_name(&st, f->tmp))
 		return fail_busy(f, f->tmp);
 	f->fd = fd;

@@ -114,9 +114,8 @@ static int dir_select(struct xw_redo_store *s, size_t n)
 
 static int fail_dir(const struct dir_store *d)
 {
-	return xw_fail_errno(d->diag,
-			     errno == ENOSPC || errno == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
-			     errno, "%s: cannot create the directory for redo files", d->dir);
+	return xw_fail_errno(d->diag, xw_err_of_errno(errno), errno,
+			     "%s: cannot create the directory for redo files", d->dir);
 }
 
 /* Create the directory and its parents, accessible only to the owner. */

@@ -92,8 +92,8 @@ static int fail_at(struct xw_dev *d, const char *verb, uint64_t off, int err)
 			       "%s: cannot %s at byte %llu: the host filesystem does not allow "
 			       "files of this size",
 			       d->name, verb, at);
-	return xw_fail_errno(d->diag, err == ENOSPC || err == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
-			     err, "%s: cannot %s at byte %llu", d->name, verb, at);
+	return xw_fail_errno(d->diag, xw_err_of_errno(err), err, "%s: cannot %s at byte %llu",
+			     d->name, verb, at);
 }
 
 static int file_pread(struct xw_dev *d, void *buf, size_t len, uint64_t off)
@@ -266,9 +266,8 @@ static int file_flush(struct xw_dev *d)
 	while (r && errno == EINTR);
 	if (!r)
 		return 0;
-	return xw_fail_errno(d->diag,
-			     errno == ENOSPC || errno == EDQUOT ? XW_ERR_HOSTFULL : XW_ERR_IO,
-			     errno, "%s: cannot flush to the medium", d->name);
+	return xw_fail_errno(d->diag, xw_err_of_errno(errno), errno,
+			     "%s: cannot flush to the medium", d->name);
 }
 
 /* A hint only: errors are reported by flush. */

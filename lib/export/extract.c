@@ -48,7 +48,7 @@ static int fail(struct extract *t, const char *path, int err, const char *what)
 
 	if (err == ENOMEM)
 		return xw_fail_nomem(d, path);
-	if (err == ENOSPC || err == EDQUOT)
+	if (xw_err_of_errno(err) == XW_ERR_HOSTFULL)
 		return xw_fail_errno(d, XW_ERR_HOSTFULL, err, "%s: %s", path, what);
 	xw_fail_errno(d, XW_ERR_IO, err, "%s", what);
 	xw_export_failed(&t->x, path, XW_ERR_IO);

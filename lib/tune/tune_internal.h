@@ -53,7 +53,7 @@ struct xw_tune_run {
 /* Do group descriptors record which parts of bitmaps and inode tables are uninitialized? */
 static inline bool xw_tune_tracks_use(const struct xw_super *sb)
 {
-	return sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+	return xw_super_has_group_csum(sb);
 }
 
 static inline void xw_tune_image_end(struct xw_image **img)

@@ -78,7 +78,7 @@ static int inode_bitmap(struct xw_update *u, uint32_t group, const struct xw_igr
 	xw_update_expose(u, true, group, buf);
 	gd->free_inodes = biased(sum->free, bias.inodes);
 	gd->used_dirs = biased(sum->used_dirs, bias.dirs);
-	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM)) {
+	if (xw_super_has_group_csum(sb)) {
 		gd->itable_unused = u->unchecked ? xw_unchecked_unused(u, group, gd) : sum->unused;
 		gd->flags &= (uint16_t)~XW_BG_INODE_UNINIT;
 	}

@@ -177,8 +177,7 @@ int xw_update_by_ino(const void *x, const void *y)
 static int open_table(struct xw_update *u, uint32_t group, struct table *t)
 {
 	const uint32_t per_group = u->img->sb.inodes_per_group;
-	const bool tracks_use =
-		u->img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+	const bool tracks_use = xw_super_has_group_csum(&u->img->sb);
 	struct xw_group_desc gd;
 	uint32_t used_end;
 	int rc = xw_image_group(u->img, group, &gd);

@@ -144,7 +144,7 @@ static int has_links(struct xw_update *u, xw_ino ino, bool *live)
 	if (rc)
 		return rc;
 	/* the unwritten end of a table is undefined */
-	if (sb->feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM) &&
+	if (xw_super_has_group_csum(sb) &&
 	    (gd.flags & XW_BG_INODE_UNINIT ||
 	     at >= sb->inodes_per_group - XW_MIN(gd.itable_unused, sb->inodes_per_group)))
 		return 0;

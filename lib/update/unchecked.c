@@ -60,8 +60,7 @@ static void uninit_blocks(struct xw_update *u, xw_blk start, uint64_t len, uint8
 
 static bool never_written(const struct xw_update *u, const struct xw_group_desc *gd, uint16_t flag)
 {
-	return gd->flags & flag &&
-	       u->img->sb.feature_ro_compat & (XW_RO_GDT_CSUM | XW_RO_METADATA_CSUM);
+	return gd->flags & flag && xw_super_has_group_csum(&u->img->sb);
 }
 
 int xw_unchecked_blocks(struct xw_update *u, uint32_t group, uint8_t *bits)

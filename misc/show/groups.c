@@ -54,7 +54,7 @@ static int read_view(struct xw_image *img, uint64_t group, struct view *v)
 	v->group = group;
 	v->first = sb->first_data_block + group * sb->blocks_per_group;
 	v->last = XW_MIN(v->first + sb->blocks_per_group, sb->blocks_count) - 1;
-	v->csum = sb->feature_ro_compat & (XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM);
+	v->csum = xw_super_has_group_csum(sb);
 	v->expected = v->gd.checksum;
 	xw_image_group_head(img, group, &v->head);
 	if (rc) { /* the block is cached */

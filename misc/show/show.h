@@ -112,11 +112,6 @@ int xw_freefrag_svg(FILE *out, struct xw_image *img, const char *name,
 int xw_show_open(struct xw_show *s, struct xw_dev *dev, bool any_features, struct xw_diag *diag,
 		 struct xw_image **out);
 /*
- * Use the backup superblock and descriptors at block `super` (in blocks of block_size; 0: detect
- * it). *dev is replaced by a device that owns it.
- */
-int xw_show_backup(struct xw_dev **dev, uint64_t super, uint32_t block_size, struct xw_diag *diag);
-/*
  * The metadata file of e2image(8), read as the image that it was made from. Owns `under`. data: a
  * file or device with the blocks that the file does not hold; NULL: they cannot be read.
  */
@@ -127,7 +122,7 @@ int xw_show_e2image(struct xw_dev *under, const char *data, struct xw_diag *diag
 struct xw_show_source {
 	const char *path, *redo_file; /* redo_file may be NULL */
 	uint64_t offset; /* offset of the filesystem in bytes */
-	uint64_t super; /* for xw_show_backup(), if `super` or `block_size` is not 0 */
+	uint64_t super; /* for xw_backup_view(), if `super` or `block_size` is not 0 */
 	uint32_t block_size;
 	bool e2image;
 };
