@@ -12,14 +12,14 @@
 #include <string.h>
 #include <time.h>
 
-static cli_take take_block_size, take_super, take_extended, take_request, take_undo, take_commit,
-	take_redo;
+static cli_option_fn set_block_size, set_super, set_extended, add_request, set_undo, set_commit,
+	set_redo;
 
 #define AT(member) offsetof(struct debugfs_args, member)
 
 static const struct cli_option options[] = {
 	{"-R", NULL, "REQUEST", "run this request (more than once: one after the other)",
-	 take_request},
+	 add_request},
 	{"-f", NULL, "FILE",
 	 "run the requests in FILE, one per line\n(neither: ask for them, or read them from "
 	 "standard input)",
@@ -33,21 +33,21 @@ static const struct cli_option options[] = {
 	{"-i", NULL, NULL, "IMAGE is a file made by e2image(8)", cli_flag, AT(how.e2image)},
 	{"-d", NULL, "FILE", "with -i: read the blocks that IMAGE does not hold from FILE",
 	 cli_text, AT(how.data_source)},
-	{"-b", NULL, "SIZE", "block size; needed with -s", take_block_size},
+	{"-b", NULL, "SIZE", "block size; needed with -s", set_block_size},
 	{"-s", NULL, "BLOCK", "read the superblock, and the descriptors behind it, there",
-	 take_super},
+	 set_super},
 	{"-n", NULL, NULL, "do not report wrong checksums", cli_flag, AT(how.no_csum)},
 	{NULL, "--no-replay", NULL, "do not replay the journal", cli_flag, AT(how.no_replay)},
 	{"-z", NULL, "FILE", "with -w: write what the changes overwrite to FILE, for e2undo(8)",
-	 take_undo},
-	{"-E", NULL, "offset=BYTES", "where in IMAGE the filesystem begins", take_extended},
+	 set_undo},
+	{"-E", NULL, "offset=BYTES", "where in IMAGE the filesystem begins", set_extended},
 	CLI_PARTITION,
 	{NULL, "--commit", "auto|journal|inside|file",
 	 "how the changes are written: through the journal, by a redo record inside IMAGE, or "
 	 "by a redo file (default: auto)",
-	 take_commit},
+	 set_commit},
 	{NULL, "--redo-file", "FILE", "commit by this redo file, not by a record in IMAGE",
-	 take_redo},
+	 set_redo},
 	CLI_QUIET("print no warnings"),
 	CLI_VERBOSE("print more; twice: everything"),
 	CLI_JSON("print a line of JSON for each request"),
@@ -73,7 +73,7 @@ static int set_number(struct cli_line *l, const char *option, const char *value,
 	return cli_line_refuse(l, "%s: \"%s\" is not a number", option, value);
 }
 
-static int take_block_size(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_block_size(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	uint64_t size;
 	const int status = set_number(l, o->letter, value, &size);
@@ -87,13 +87,13 @@ static int take_block_size(struct cli_line *l, const struct cli_option *o, const
 	return -1;
 }
 
-static int take_super(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_super(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	return set_number(l, o->letter, value,
 			  &((struct debugfs_args *)(void *)l)->how.super_block);
 }
 
-static int take_extended(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_extended(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	static const char key[] = "offset=";
 
@@ -104,7 +104,7 @@ static int take_extended(struct cli_line *l, const struct cli_option *o, const c
 			  &((struct debugfs_args *)(void *)l)->how.offset);
 }
 
-static int take_request(struct cli_line *l, const struct cli_option *o, const char *value)
+static int add_request(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	struct debugfs_args *args = (void *)l;
 
@@ -124,7 +124,7 @@ static int set_path(struct cli_line *l, const char *value, char **owned, const c
 	return EXIT_FAILED;
 }
 
-static int take_undo(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_undo(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	struct debugfs_args *args = (void *)l;
 
@@ -132,7 +132,7 @@ static int take_undo(struct cli_line *l, const struct cli_option *o, const char 
 	return set_path(l, value, &args->undo_file, &args->how.undo_file);
 }
 
-static int take_redo(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_redo(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	struct debugfs_args *args = (void *)l;
 
@@ -140,7 +140,7 @@ static int take_redo(struct cli_line *l, const struct cli_option *o, const char 
 	return set_path(l, value, &args->redo_file, &args->how.redo_file);
 }
 
-static int take_commit(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_commit(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	const int how = cli_line_commit(l, value);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Messages that scripts search for are those of stock debugfs, which name the path or the verb. */
-static bool say_as_stock(const struct dbg *d, const char *line)
+static bool print_as_stock(const struct dbg *d, const char *line)
 {
 	static const struct {
 		const char *end, *stock;
@@ -50,7 +50,7 @@ static void __attribute__((format(printf, 2, 0))) say(struct dbg *d, const char 
 		cli_error("%s", line);
 	else if (!d->stock)
 		cli_error("%s: %s", d->verb, line);
-	else if (!say_as_stock(d, line))
+	else if (!print_as_stock(d, line))
 		cli_note("%s: %s", d->verb, line);
 	if (!d->complaints++)
 		memcpy(d->complaint, line, sizeof(line));

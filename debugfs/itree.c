@@ -115,7 +115,7 @@ static void end_child(struct itree *t, bool root)
 	t->in_child = false;
 }
 
-static void say_finding(struct itree *t, const struct xw_walk_itree_item *f)
+static void print_finding(struct itree *t, const struct xw_walk_itree_item *f)
 {
 	xw_diag_clear(&t->d->diag);
 	if (!f->left_out || t->shape) {
@@ -186,7 +186,7 @@ static int dump(struct itree *t, xw_blk root)
 
 	while (!rc && (more = xw_walk_itree_next(&t->it, &item)) != 0) {
 		if (more == 2)
-			say_finding(t, &item);
+			print_finding(t, &item);
 		else
 			rc = more < 0 ? more : on_item(t, &item);
 	}

@@ -31,7 +31,7 @@ int mb_open(struct mb *m, struct xw_show *s, struct xw_image *img,
 	    const struct xw_alloc_tunables *how)
 {
 	struct xw_space_params p = {0};
-	const unsigned look = show_look(s, img);
+	const unsigned look = show_lenient(s, img);
 	int rc = show_sysmap(s, img);
 
 	memset(m, 0, sizeof(*m));
@@ -93,7 +93,7 @@ static void print_lists(const struct mb *m, struct yaml *y, const char *name, co
 int mb_structs_summary(struct mb *m, bool kernel)
 {
 	struct xw_image *img = m->view.img;
-	const unsigned look = show_look(m->s, img);
+	const unsigned look = show_lenient(m->s, img);
 	uint32_t largest[XW_SPACE_ORDERS], avg[XW_SPACE_ORDERS];
 	struct xw_space_structs st;
 	struct yaml y;
@@ -188,7 +188,7 @@ static int each_group(struct mb *m, uint64_t first, uint64_t end, struct yaml *y
 int mb_groups(struct mb *m, uint64_t first, uint64_t last, bool kernel)
 {
 	struct xw_image *img = m->view.img;
-	const unsigned look = show_look(m->s, img);
+	const unsigned look = show_lenient(m->s, img);
 	const uint64_t end = last < img->groups ? last + 1 : img->groups;
 	struct yaml y;
 	int rc;
@@ -316,7 +316,7 @@ static void print_result(const struct mb *m, struct yaml *y, const struct xw_run
 int mb_find(struct mb *m, uint64_t len, xw_blk goal)
 {
 	struct xw_image *img = m->view.img;
-	const unsigned look = show_look(m->s, img);
+	const unsigned look = show_lenient(m->s, img);
 	/* without a goal, large requests would be placed after the last one */
 	const struct xw_alloc_req req = {.goal = XW_MAX(goal, img->sb.first_data_block + 1u),
 					 .len = len};

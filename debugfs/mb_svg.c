@@ -66,7 +66,7 @@ static void draw(const struct mb *m, FILE *out, const char *name, const uint32_t
 int mb_structs_svg(struct mb *m, FILE *out, const char *name)
 {
 	struct xw_image *img = m->view.img;
-	const unsigned look = show_look(m->s, img);
+	const unsigned look = show_lenient(m->s, img);
 	uint32_t *longest = calloc(XW_MAX(img->groups, 1), sizeof(*longest));
 	int rc = longest ? measure(m, longest) : xw_fail_nomem(img->diag, "groups");
 

@@ -140,7 +140,7 @@ static int keep(struct dbg *d, const char *device, struct kept *k)
 	return 0;
 }
 
-static int open_again(struct dbg *d, struct kept *k, bool replay)
+static int reopen(struct dbg *d, struct kept *k, bool replay)
 {
 	xw_log_fn *const log = d->diag.log;
 	struct dbg_how how = k->how;
@@ -167,7 +167,7 @@ static int open_again(struct dbg *d, struct kept *k, bool replay)
 static int clear_recover(struct dbg *d, struct kept *k)
 {
 	auto_end(forget) struct kept again = {.real = NULL};
-	int rc = open_again(d, k, false);
+	int rc = reopen(d, k, false);
 
 	if (rc)
 		return rc;
@@ -177,7 +177,7 @@ static int clear_recover(struct dbg *d, struct kept *k)
 		rc = keep(d, d->journal, &again);
 	if (!rc)
 		rc = dbg_close(d, true);
-	return rc ? rc : open_again(d, &again, true);
+	return rc ? rc : reopen(d, &again, true);
 }
 
 static int run_outside(struct dbg *d, struct outside *r, const char *device)

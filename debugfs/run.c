@@ -109,7 +109,7 @@ const struct dbg_verb *dbg_find_verb(const struct dbg *d, const char *name)
 }
 
 /* Does the request only ask about a writing verb: its fields (-l), or its usage (no operands)? */
-static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
+static bool is_question(const struct dbg_verb *v, int argc, char **argv)
 {
 	if (v->flags & DBG_LISTS && argc == 2)
 		return !strcmp(argv[1], "-l");
@@ -118,7 +118,7 @@ static bool only_asks(const struct dbg_verb *v, int argc, char **argv)
 
 static bool may_run(struct dbg *d, const struct dbg_verb *v, int argc, char **argv)
 {
-	const bool writes = v->flags & DBG_WRITE && !only_asks(v, argc, argv);
+	const bool writes = v->flags & DBG_WRITE && !is_question(v, argc, argv);
 
 	if (v->flags & (DBG_OPEN | DBG_WRITE | DBG_EXTENTS) && !d->img)
 		dbg_complain(d, d->stock ? "Filesystem not open" : "no image is open");

@@ -15,7 +15,7 @@
 
 #include "tool.h"
 
-static cli_take set, set_progress;
+static cli_option_fn set, set_progress;
 
 #define AT(member) offsetof(struct fsck_args, member)
 
@@ -139,7 +139,7 @@ static int find_by_tag(struct fsck_args *args, const char *spec)
 }
 
 /* Is there a user who answers questions? */
-static int settle_questions(struct fsck_args *args)
+static int choose_mode(struct fsck_args *args)
 {
 	struct fsck_opts *o = &args->opts;
 
@@ -181,9 +181,9 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 	args->say.quiet = l->quiet;
 	args->say.verbose = l->verbose;
 	o->all_told = l->verbose;
-	status = refused(args, xw_fsck_settle(o, &args->diag));
+	status = refused(args, xw_fsck_check_options(o, &args->diag));
 	if (status < 0)
-		status = settle_questions(args);
+		status = choose_mode(args);
 	if (status < 0)
 		status = find_by_tag(args, spec);
 	if (o->mode == FSCK_NO && o->undo_file && !*o->undo_file)

@@ -83,7 +83,7 @@ static int full_check(struct fsck *f)
 	if (!rc && !f->ses.stop)
 		rc = fsck_run(f);
 	fsck_pass_end(f);
-	return rc ? rc : fsck_last_look(f);
+	return rc ? rc : fsck_final_check(f);
 }
 
 /* Everything between opening and closing. */
@@ -97,14 +97,14 @@ static int check(struct fsck *f, struct fsck_outcome *o)
 	f->ses.findings.modified = f->round.changed;
 	o->skipped = f->opts.journal_only;
 	if (!o->skipped && !f->opts.force && !f->ses.findings.found)
-		rc = fsck_settle_clean(f, &o->skipped);
+		rc = fsck_clean_state(f, &o->skipped);
 	if (o->skipped) {
 		f->ses.findings.modified = f->round.changed;
 		f->ses.full = false; /* the time of the last check is not set */
 	} else if (!rc) {
 		rc = full_check(f);
 	}
-	fsck_summary_take(f, &o->summary);
+	fsck_summary_fill(f, &o->summary);
 	return rc;
 }
 

@@ -25,7 +25,7 @@ const char *xw_fsck_extended_words(void);
  * Called when all options are set: refuses contradictory options, and sets implied ones. Returns as
  * xw_fsck_set().
  */
-int xw_fsck_settle(struct fsck_opts *o, struct xw_diag *diag);
+int xw_fsck_check_options(struct fsck_opts *o, struct xw_diag *diag);
 /* Refuse an undo file that is the image. Returns as xw_fsck_set(). */
 int xw_fsck_check_undo(const struct fsck_opts *o, struct xw_diag *diag);
 /* A value of -E, for xw_fsck_set(). */
@@ -43,7 +43,7 @@ struct fsck_summary {
 	struct fsck_counts counts;
 	bool valid;
 };
-void fsck_summary_take(struct fsck *f, struct fsck_summary *s);
+void fsck_summary_fill(struct fsck *f, struct fsck_summary *s);
 
 /* ---- check.c ---- */
 

@@ -196,7 +196,7 @@ int xw_fsck_set(struct fsck_opts *o, const char *option, const char *value, stru
 	return 0;
 }
 
-int xw_fsck_settle(struct fsck_opts *o, struct xw_diag *diag)
+int xw_fsck_check_options(struct fsck_opts *o, struct xw_diag *diag)
 {
 	const int64_t clock = (int64_t)time(NULL);
 	const bool no = o->mode == FSCK_NO;

@@ -28,7 +28,7 @@ static void count_replayed(struct fsck *f)
 	f->facts.counts.free_inodes = inodes;
 }
 
-void fsck_summary_take(struct fsck *f, struct fsck_summary *s)
+void fsck_summary_fill(struct fsck *f, struct fsck_summary *s)
 {
 	const struct xw_super *sb;
 	uint64_t free_inodes, free_blocks;

@@ -52,7 +52,7 @@ struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino)
 									  : NULL;
 }
 
-int fsck_want_itree(struct fsck *f, xw_ino ino)
+int fsck_push_itree(struct fsck *f, xw_ino ino)
 {
 	const uint64_t limit = (uint64_t)f->ses.img->sb.inodes_count + 1;
 
@@ -61,7 +61,7 @@ int fsck_want_itree(struct fsck *f, xw_ino ino)
 		       : 0;
 }
 
-bool fsck_take_itree(struct fsck *f, xw_ino ino)
+bool fsck_pop_itree(struct fsck *f, xw_ino ino)
 {
 	if (!f->ses.trees_wanted || !xw_blockset_has(f->ses.trees_wanted, ino))
 		return false;

@@ -42,16 +42,16 @@ struct fsck_itree *fsck_itree(const struct fsck *f, xw_ino ino);
  * Add to the set of directories whose itree was dropped, and is rebuilt at the end of this round or
  * a later one. The set outlives the rounds.
  */
-int fsck_want_itree(struct fsck *f, xw_ino ino);
+int fsck_push_itree(struct fsck *f, xw_ino ino);
 /* Is the directory one of those with a wanted itree? It is removed from the set. */
-bool fsck_take_itree(struct fsck *f, xw_ino ino);
+bool fsck_pop_itree(struct fsck *f, xw_ino ino);
 /* Number of threads for loops over groups: as requested, but one for small images. */
 unsigned fsck_jobs(const struct fsck *f);
 /*
  * round.c: from here on the check only reports, as with -n, because a repair that all others depend
  * on was declined. The repairs made so far are kept.
  */
-void fsck_leave(struct fsck *f);
+void fsck_report_only(struct fsck *f);
 /* Free the facts of a round. */
 void fsck_facts_free(struct fsck *f);
 
@@ -106,7 +106,7 @@ int fsck_quota_add(struct fsck *f, xw_ino ino, const struct xw_inode *in);
 int fsck_quota_remove(struct fsck *f, const struct xw_inode *in);
 void fsck_quota_free(struct fsck *f);
 
-/* ---- last_look.c ---- */
+/* ---- final_check.c ---- */
 
 /*
  * Exclude the blocks written so far, by the replay of the journal and by orphans, from the last
@@ -116,6 +116,6 @@ int fsck_opened(struct fsck *f);
 /* Exclude this block, too: its contents change on purpose. XW_ERR_NOMEM. */
 int fsck_declare(struct fsck *f, xw_blk blk);
 /* After all rounds. XW_ERR_INTERNAL: contents of a file would change; must not be committed. */
-int fsck_last_look(struct fsck *f);
+int fsck_final_check(struct fsck *f);
 
 #endif

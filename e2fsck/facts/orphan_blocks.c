@@ -19,7 +19,7 @@ bool fsck_orphan_is_clean(const uint8_t *buf, uint32_t slots)
 	return true;
 }
 
-static void look_at_block(struct fsck *f, struct fsck_orphan_file *o, xw_lblk lblk, xw_blk blk,
+static void examine_block(struct fsck *f, struct fsck_orphan_file *o, xw_lblk lblk, xw_blk blk,
 			  uint8_t *buf)
 {
 	const uint32_t bs = f->ses.img->block_size;
@@ -37,7 +37,7 @@ static void look_at_block(struct fsck *f, struct fsck_orphan_file *o, xw_lblk lb
 }
 
 /* *whole: the map has no hole. */
-static int look_at_map(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf,
+static int examine_map(struct fsck *f, xw_ino ino, const struct xw_inode *in, uint8_t *buf,
 		       struct fsck_orphan_file *o, bool *whole)
 {
 	struct xw_inode file = *in;
@@ -53,7 +53,7 @@ static int look_at_map(struct fsck *f, xw_ino ino, const struct xw_inode *in, ui
 			*whole = *whole && run.lblk == next;
 			next = run.lblk + run.len;
 			for (uint64_t k = 0; k < run.len; k++)
-				look_at_block(f, o, run.lblk + k, run.pblk + k, buf);
+				examine_block(f, o, run.lblk + k, run.pblk + k, buf);
 			rc = xw_vec_push(&o->runs, run) ? XW_ERR_NOMEM : 0;
 		}
 	*whole = *whole && !more;
@@ -80,7 +80,7 @@ int fsck_orphan_file_read(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 	if (in && !(in->flags & XW_FL_INLINE_DATA)) {
 		o->csum = xw_super_has_csum(&f->ses.img->sb);
 		o->seed = xw_image_inode_seed(f->ses.img, ino, in);
-		rc = look_at_map(f, ino, in, buf, o, &whole);
+		rc = examine_map(f, ino, in, buf, o, &whole);
 		o->valid = whole && (in->mode & XW_S_IFMT) == XW_S_IFREG && in->links &&
 			   o->blocks && o->blocks * bs == in->size;
 	}
@@ -93,7 +93,7 @@ bool fsck_orphan_file_is(const struct fsck_orphan_file *o)
 	return (o->csum && o->good) || 2 * o->known > o->blocks;
 }
 
-bool fsck_orphan_file_is_sound(const struct fsck_orphan_file *o)
+bool fsck_orphan_file_is_valid(const struct fsck_orphan_file *o)
 {
 	return o->valid && o->good == o->blocks;
 }

@@ -29,7 +29,7 @@ int fsck_orphan_file_read(struct fsck *f, xw_ino ino, const struct xw_inode *in,
  */
 bool fsck_orphan_file_is(const struct fsck_orphan_file *o);
 /* Is this a valid orphan file in which every block is valid? */
-bool fsck_orphan_file_is_sound(const struct fsck_orphan_file *o);
+bool fsck_orphan_file_is_valid(const struct fsck_orphan_file *o);
 /* Are the slots of this block all free? */
 bool fsck_orphan_is_clean(const uint8_t *buf, uint32_t slots);
 

@@ -89,10 +89,10 @@ int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, 
 		rc = fsck_set_add(&o->claims, fsck_clusters(f), s.first, s.end - s.first, &had);
 	if (again)
 		*again = had;
-	return rc ? no_memory(f) : fsck_give(f, owner, blk, len);
+	return rc ? no_memory(f) : fsck_reassign(f, owner, blk, len);
 }
 
-int fsck_give(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
+int fsck_reassign(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len)
 {
 	struct fsck_owners *o = &f->facts.owners;
 	const struct span s = span_of(f, blk, len);

@@ -69,7 +69,7 @@ int fsck_claim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len, 
 /* Release the claims of an owner whose map is cleared. Contested clusters stay claimed. */
 void fsck_unclaim(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
 /* Move claims from file contents to that owner. XW_ERR_NOMEM. */
-int fsck_give(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
+int fsck_reassign(struct fsck *f, enum fsck_owner owner, xw_blk blk, uint64_t len);
 /* Claim all metadata of groups: the first claims of a round. */
 int fsck_claim_metadata(struct fsck *f);
 /* Read the locations of group metadata again, after a change of descriptors. */

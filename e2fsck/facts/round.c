@@ -28,7 +28,7 @@ void fsck_facts_free(struct fsck *f)
 	f->facts = (struct fsck_facts){0};
 }
 
-void fsck_leave(struct fsck *f)
+void fsck_report_only(struct fsck *f)
 {
 	if (f->opts.mode == FSCK_NO)
 		return;

@@ -26,7 +26,7 @@ bool fsck_quota_is_on(struct fsck *f, int type)
 
 /*
  * Is usage of that type summed up? Also if the number of the project quota file may be lost:
- * fsck_settle_hidden() finds the file later.
+ * fsck_repair_hidden() finds the file later.
  */
 static bool is_collected(struct fsck *f, int type)
 {

@@ -339,7 +339,7 @@ static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_s
 		sb = c->sb;
 	sb.state &= (uint16_t)~XW_STATE_VALID;
 	if (!FSCK_FOUND(f, SUPER_LOST, .blk = c->at / xw_super_block_size(&c->sb)))
-		fsck_leave(f); /* continue with it in memory */
+		fsck_report_only(f); /* continue with it in memory */
 	return put_super(f, &sb);
 }
 
@@ -554,7 +554,7 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 		f->ses.report_only |= declined_places(f, &mended, &proposed);
 	}
 	if (has_unknown(&mended) && !has_unknown(&proposed))
-		fsck_leave(f);
+		fsck_report_only(f);
 	if (f->opts.mode == FSCK_NO &&
 	    (mended.magic != XW_SUPER_MAGIC ||
 	     (is_too_long(f->ses.dev, &mended) && !is_too_long(f->ses.dev, &proposed)) ||
@@ -626,7 +626,7 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 		mended.state &= (uint16_t)~XW_STATE_VALID;
 	f->ses.report_only |= declined_places(f, &mended, &proposed);
 	if (!fsck_super_usable(&mended) || (has_unknown(&mended) && !has_unknown(&proposed))) {
-		fsck_leave(f); /* continue with the proposed one, in memory */
+		fsck_report_only(f); /* continue with the proposed one, in memory */
 		mended = proposed;
 		mended.state &= (uint16_t)~XW_STATE_VALID;
 	}
@@ -683,7 +683,7 @@ int fsck_choose_super(struct fsck *f)
 		all.n = 0; /* the primary is checked as without -b */
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&
-	    !fsck_features_are_odd(&sb) && has_log(f->ses.dev, &sb))
+	    !fsck_features_are_implausible(&sb) && has_log(f->ses.dev, &sb))
 		return xw_fail(&f->ses.diag, XW_ERR_UNSUPPORTED,
 			       "%s: an external journal, not a filesystem", f->opts.image);
 	if (!rc && fsck_super_usable(&sb))

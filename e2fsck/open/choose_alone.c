@@ -123,7 +123,7 @@ static void try_features(struct trial *t, const struct xw_super *from)
 	TRY_FIELD(t, from, feature_ro_compat, ro ^ XW_RO_BIGALLOC);
 	TRY_FIELD(t, from, feature_ro_compat, ro | XW_RO_METADATA_CSUM);
 	TRY_FIELD(t, from, feature_ro_compat, ro | XW_RO_GDT_CSUM);
-	if (t->damaged || fsck_features_are_odd(from)) {
+	if (t->damaged || fsck_features_are_implausible(from)) {
 		const struct fsck_unknown u = fsck_unknown_features(from);
 		struct xw_super sb = *from;
 

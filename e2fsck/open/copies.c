@@ -45,7 +45,7 @@ static void add_copy(struct fsck_copies *all, const struct fsck_copy *c)
 		all->v[all->n++] = *c;
 }
 
-static void look_at(struct xw_dev *dev, uint64_t at, struct fsck_copies *all)
+static void examine(struct xw_dev *dev, uint64_t at, struct fsck_copies *all)
 {
 	struct fsck_copy c;
 
@@ -53,13 +53,13 @@ static void look_at(struct xw_dev *dev, uint64_t at, struct fsck_copies *all)
 		add_copy(all, &c);
 }
 
-static void look_at_groups(struct xw_dev *dev, uint64_t first, uint64_t per_group, uint32_t bs,
+static void examine_groups(struct xw_dev *dev, uint64_t first, uint64_t per_group, uint32_t bs,
 			   struct fsck_copies *all)
 {
 	static const uint8_t groups[] = {1, 3, 5, 7, 9, 25, 27, 49, 81, 125};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(groups); i++)
-		look_at(dev, (first + groups[i] * per_group) * bs, all);
+		examine(dev, (first + groups[i] * per_group) * bs, all);
 }
 
 void fsck_copies_usual(struct xw_dev *dev, const struct xw_super *sb, struct fsck_copies *all)
@@ -72,14 +72,14 @@ void fsck_copies_usual(struct xw_dev *dev, const struct xw_super *sb, struct fsc
 			const xw_blk blk = sb->first_data_block + group * sb->blocks_per_group;
 
 			if (group && group < xw_super_groups(sb))
-				look_at(dev, blk * xw_super_block_size(sb), all);
+				examine(dev, blk * xw_super_block_size(sb), all);
 		}
 	} else if (sb) {
-		look_at_groups(dev, sb->first_data_block, sb->blocks_per_group,
+		examine_groups(dev, sb->first_data_block, sb->blocks_per_group,
 			       xw_super_block_size(sb), all);
 	}
 	for (uint32_t bs = 1024; !sb && bs <= 65536; bs *= 2)
-		look_at_groups(dev, bs == 1024, UINT64_C(8) * bs, bs, all);
+		examine_groups(dev, bs == 1024, UINT64_C(8) * bs, bs, all);
 }
 
 void fsck_copies_search(struct xw_dev *dev, uint64_t end, struct fsck_copies *all)
@@ -95,7 +95,7 @@ void fsck_copies_search(struct xw_dev *dev, uint64_t end, struct fsck_copies *al
 			continue;
 		for (size_t i = 0; i + XW_SUPER_SIZE <= len; i += 1024)
 			if (buf[i + MAGIC_AT] == 0x53 && buf[i + MAGIC_AT + 1] == 0xEF)
-				look_at(dev, at + i, all);
+				examine(dev, at + i, all);
 	}
 }
 

@@ -78,7 +78,7 @@ static unsigned count_bits(uint32_t a, uint32_t b, uint32_t c)
 	return (unsigned)(__builtin_popcount(a) + __builtin_popcount(b) + __builtin_popcount(c));
 }
 
-bool fsck_features_are_odd(const struct xw_super *sb)
+bool fsck_features_are_implausible(const struct xw_super *sb)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
 	const unsigned n = count_bits(u.compat, u.incompat, u.ro);
@@ -101,7 +101,7 @@ bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mende
 	/* A newer version only adds bits, and the known ones do not contradict each other. */
 	if (mended->feature_compat & ~sb->feature_compat ||
 	    mended->feature_incompat & ~sb->feature_incompat ||
-	    mended->feature_ro_compat & ~sb->feature_ro_compat || fsck_features_are_odd(sb))
+	    mended->feature_ro_compat & ~sb->feature_ro_compat || fsck_features_are_implausible(sb))
 		return false;
 	return unknown && unknown <= FSCK_UNKNOWN_MAX && differ <= 2 * FSCK_UNKNOWN_MAX &&
 	       !memcmp(&rest, sb, sizeof(rest));
@@ -178,7 +178,7 @@ int fsck_super_conflicts(const struct xw_super *sb)
 {
 	if (!fsck_super_usable(sb))
 		return UNUSABLE * (int)faults(sb);
-	return judge_counts(sb, UINT64_MAX) + contradicts(sb) + fsck_features_are_odd(sb);
+	return judge_counts(sb, UINT64_MAX) + contradicts(sb) + fsck_features_are_implausible(sb);
 }
 
 /* Is the inode in this slot of group 0's table that of the root directory? */

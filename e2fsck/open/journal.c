@@ -75,7 +75,7 @@ static bool read_runs(struct fsck *f, struct fsck_journal *j, struct runs *r)
  * Is the journal a regular file whose blocks are all mapped once and written, and none beyond its
  * size?
  */
-bool fsck_journal_is_whole(struct fsck *f, struct fsck_journal *j)
+bool fsck_journal_is_intact(struct fsck *f, struct fsck_journal *j)
 {
 	const uint32_t bs = f->ses.img->block_size;
 	auto_quiet quiet = fsck_quiet(&f->ses.img->diag);
@@ -110,7 +110,7 @@ bool fsck_journal_from_saved(struct fsck *f, struct fsck_journal *j)
 		poke32(j->in.block + (size_t)4 * i, sb->jnl_blocks[i]);
 	if (peek16(j->in.block) == XW_EXT_MAGIC)
 		j->in.flags = XW_FL_EXTENTS;
-	return fsck_journal_is_whole(f, j);
+	return fsck_journal_is_intact(f, j);
 }
 
 /*
@@ -132,7 +132,7 @@ bool fsck_journal_is_inside(struct fsck *f)
 	struct fsck_journal j = {0};
 
 	return !f->opts.journal && !fsck_journal_load(f, XW_INO_JOURNAL, &j) &&
-	       fsck_journal_is_whole(f, &j) && fsck_journal_has_log(f, &j);
+	       fsck_journal_is_intact(f, &j) && fsck_journal_has_log(f, &j);
 }
 
 bool fsck_journal_fields_agree(struct fsck *f)
@@ -195,7 +195,7 @@ bool fsck_journal_is_empty(struct fsck *f)
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) || fsck_journal_is_external(sb))
 		return true;
 	return fsck_journal_may_be(sb, j.ino) && !fsck_journal_load(f, j.ino, &j) &&
-	       fsck_journal_is_whole(f, &j) && fsck_journal_has_log(f, &j) &&
+	       fsck_journal_is_intact(f, &j) && fsck_journal_has_log(f, &j) &&
 	       !xw_dev_pread(f->ses.dev, raw, sizeof(raw), j.first * f->ses.img->block_size) &&
 	       !xw_jsb_decode(raw, &jsb) && !xw_jsb_verify(raw) && !jsb.start && !jsb.err;
 }

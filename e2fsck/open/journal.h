@@ -37,7 +37,7 @@ int fsck_journal_load(struct fsck *f, xw_ino ino, struct fsck_journal *j);
  * Is the journal a regular file whose blocks are all mapped once and written, and none beyond its
  * size?
  */
-bool fsck_journal_is_whole(struct fsck *f, struct fsck_journal *j);
+bool fsck_journal_is_intact(struct fsck *f, struct fsck_journal *j);
 /* Use the backup of the inode in the superblock. */
 bool fsck_journal_from_saved(struct fsck *f, struct fsck_journal *j);
 /*

@@ -17,7 +17,7 @@ bool fsck_mmp_read(struct fsck *f, struct xw_mmp *mmp)
 	       mmp->check_interval <= XW_MMP_INTERVAL_MAX;
 }
 
-bool fsck_mmp_is_sound(struct fsck *f)
+bool fsck_mmp_is_valid(struct fsck *f)
 {
 	struct xw_mmp mmp;
 

@@ -72,12 +72,12 @@ static int drop_pending(struct fsck *f)
 {
 	f->ses.full = true;
 	if (!FSCK_FOUND(f, REDO_LOST))
-		fsck_leave(f);
+		fsck_report_only(f);
 	f->ses.renew_backups = true;
 	return xw_recover_abandon(f->ses.dev, &f->ses.diag);
 }
 
-static void take_features(const struct fsck *f, uint32_t words[3])
+static void adopt_features(const struct fsck *f, uint32_t words[3])
 {
 	words[0] = f->ses.img->sb.feature_compat;
 	words[1] = f->ses.img->sb.feature_incompat;
@@ -130,11 +130,11 @@ int fsck_open(struct fsck *f)
 		return rc;
 	f->start.dirty = !(f->ses.img->sb.state & XW_STATE_VALID);
 	f->ses.full = f->ses.full || f->round.changed || f->opts.force || !fsck_is_clean(f);
-	take_features(f, f->start.features);
+	adopt_features(f, f->start.features);
 	return fsck_opened(f);
 }
 
-int fsck_settle_clean(struct fsck *f, bool *clean)
+int fsck_clean_state(struct fsck *f, bool *clean)
 {
 	int rc;
 
@@ -143,7 +143,7 @@ int fsck_settle_clean(struct fsck *f, bool *clean)
 		return 0;
 	rc = fsck_clear_orphans(f, clean);
 	if (!rc && *clean) /* backups must not be rewritten before their source was checked */
-		take_features(f, f->start.features);
+		adopt_features(f, f->start.features);
 	return rc;
 }
 
@@ -180,7 +180,7 @@ static int finish(struct fsck *f)
 	if (rc ||
 	    f->ses.report_only) /* with a wrong geometry the backups would be at other locations */
 		return rc;
-	take_features(f, features);
+	adopt_features(f, features);
 	if (f->ses.renew_backups || (f->start.stale_backups && f->ses.full) ||
 	    memcmp(features, f->start.features, sizeof(features)) != 0)
 		return fsck_renew_backups(f);
@@ -198,7 +198,7 @@ int fsck_close(struct fsck *f, bool commit)
 		if (write)
 			rc = finish(f);
 		if (write && f->ses.full)
-			fsck_unused_take(f);
+			fsck_unused_collect(f);
 		fsck_facts_free(f);
 	}
 	xw_vec_free(&f->start.cut);
@@ -246,7 +246,7 @@ bool fsck_is_clean(struct fsck *f)
 	    sb->blocks_count > f->ses.dev->size / f->ses.img->block_size ||
 	    is_due(sb, f->opts.now) || fsck_hash_is_unknown(sb) ||
 	    xw_dev_pread(f->ses.dev, raw, sizeof(raw), XW_SUPER_OFFSET) || xw_super_verify(raw) ||
-	    !fsck_journal_fields_agree(f) || !fsck_journal_is_empty(f) || !fsck_mmp_is_sound(f))
+	    !fsck_journal_fields_agree(f) || !fsck_journal_is_empty(f) || !fsck_mmp_is_valid(f))
 		return false;
 	f->ses.img->flags &= ~XW_IMAGE_NOCSUM;
 	for (uint64_t g = 0; g < f->ses.img->groups; g++) {

@@ -19,7 +19,7 @@ bool fsck_is_clean(struct fsck *f);
  * *clean: the filesystem is marked clean, and without -n its orphans are processed. If they cannot
  * be, or need the owner map, it is false.
  */
-int fsck_settle_clean(struct fsck *f, bool *clean);
+int fsck_clean_state(struct fsck *f, bool *clean);
 
 /* ---- image.c ---- */
 
@@ -38,13 +38,13 @@ struct xw_mmp;
 /* Read the MMP block; false: it is not valid. Its sequence number may be an impossible one. */
 bool fsck_mmp_read(struct fsck *f, struct xw_mmp *mmp);
 /* Is the block sound in all respects, or not needed? */
-bool fsck_mmp_is_sound(struct fsck *f);
+bool fsck_mmp_is_valid(struct fsck *f);
 
 /* ---- unused.c: free blocks ---- */
 
 /* Called before the facts of a round are freed, and at the end of the last round. */
 void fsck_unused_note(struct fsck *f);
-void fsck_unused_take(struct fsck *f);
+void fsck_unused_collect(struct fsck *f);
 /* Offer free blocks for the redo record; called directly before the commit. */
 void fsck_unused_offer(struct fsck *f);
 void fsck_unused_free(struct fsck *f);
@@ -67,7 +67,7 @@ struct fsck_unknown fsck_unknown_features(const struct xw_super *sb);
  */
 bool fsck_super_is_newer(const struct xw_super *sb, const struct xw_super *mended);
 /* Are there unknown features beside known ones that contradict each other, or very many? */
-bool fsck_features_are_odd(const struct xw_super *sb);
+bool fsck_features_are_implausible(const struct xw_super *sb);
 /* s_first_data_block according to block size and bigalloc. */
 uint32_t fsck_first_block(const struct xw_super *sb);
 /* Can the filesystem be opened with it? */

@@ -73,7 +73,7 @@ static int finish_orphans(void *arg, struct xw_dev *dev)
  * As in e2fsck, an orphan file in use is reported and affects the exit status, but an orphan list
  * does not.
  */
-static void tell(struct fsck *f, uint64_t in_use)
+static void report(struct fsck *f, uint64_t in_use)
 {
 	if (f->start.orphans)
 		(void)FSCK_FOUND(f, ORPHAN_CLEARED, .num = f->start.orphans);
@@ -82,7 +82,7 @@ static void tell(struct fsck *f, uint64_t in_use)
 				 .lblk = in_use);
 }
 
-int fsck_orphans_put_away(struct fsck *f)
+int fsck_orphans_process(struct fsck *f)
 {
 	const struct xw_super *sb = &f->ses.img->sb;
 	uint64_t in_use = UINT64_MAX;
@@ -93,7 +93,7 @@ int fsck_orphans_put_away(struct fsck *f)
 	if (sb->feature_compat & XW_COMPAT_ORPHAN_FILE) {
 		rc = fsck_orphan_file_read(f, sb->orphan_file_inum, NULL, &o);
 		xw_vec_free(&o.runs);
-		if (rc || !fsck_orphan_file_is_sound(&o))
+		if (rc || !fsck_orphan_file_is_valid(&o))
 			return rc ? rc : XW_ERR_CORRUPT;
 		if (sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT)
 			in_use = o.in_use;
@@ -108,7 +108,7 @@ int fsck_orphans_put_away(struct fsck *f)
 		return rc;
 	}
 	f->round.changed = f->ses.full = true;
-	tell(f, in_use);
+	report(f, in_use);
 	rc = fsck_reopen(f);
 	return rc ? rc : fsck_opened(f); /* the rest of a last block may have been zeroed */
 }
@@ -120,7 +120,7 @@ int fsck_clear_orphans(struct fsck *f, bool *done)
 	*done = true;
 	if (!fsck_orphans_listed(&f->ses.img->sb))
 		return 0;
-	rc = fsck_orphans_put_away(f);
+	rc = fsck_orphans_process(f);
 	*done = !rc && !f->ses.img->sb.last_orphan && !f->start.cut.n &&
 		!(f->ses.img->sb.feature_ro_compat & XW_RO_ORPHAN_PRESENT);
 	return rc == XW_ERR_NOMEM ? xw_fail_nomem(&f->ses.diag, "orphans") : 0;

@@ -8,6 +8,6 @@
 /* Does the superblock say that the orphan list or the orphan file has entries? */
 bool fsck_orphans_listed(const struct xw_super *sb);
 /* Process them. After XW_ERR_CORRUPT and the like nothing was changed. */
-int fsck_orphans_put_away(struct fsck *f);
+int fsck_orphans_process(struct fsck *f);
 
 #endif

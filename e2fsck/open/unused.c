@@ -89,7 +89,7 @@ void fsck_unused_note(struct fsck *f)
 	}
 }
 
-void fsck_unused_take(struct fsck *f)
+void fsck_unused_collect(struct fsck *f)
 {
 	struct fsck_unused *u = &f->ses.unused;
 

@@ -229,6 +229,6 @@ int fsck_check_contested(struct fsck *f)
 	}
 	/* Any further repair might overwrite the contents of a file that claims group metadata. */
 	if (fsck_metadata_is_shared(f))
-		fsck_leave(f);
+		fsck_report_only(f);
 	return 0;
 }

@@ -41,7 +41,7 @@ static int add_run(struct fsck_contest *c, const struct xw_walk_map_item *i, xw_
 	return rc;
 }
 
-static int look_at(struct fsck_contest *c, xw_ino ino)
+static int examine(struct fsck_contest *c, xw_ino ino)
 {
 	struct fsck *f = c->f;
 	struct xw_walk_map_item item, last = {0};
@@ -109,7 +109,7 @@ int fsck_contest_find(struct fsck_contest *c)
 	for (uint64_t g = 0; f->facts.groups && g < f->ses.img->groups && !rc; g++)
 		for (uint32_t i = 0; f->facts.groups[g] && i < per_group && !rc; i++)
 			if (f->facts.groups[g][i].flags & FSCK_I_USED)
-				rc = look_at(c, (xw_ino)(g * per_group + i + 1));
+				rc = examine(c, (xw_ino)(g * per_group + i + 1));
 	return rc;
 }
 

@@ -282,7 +282,7 @@ int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino)
 		return rc;
 	describe(&m, ino, &in);
 	if (in.flags & XW_FL_ITREE && m.dir) /* its block numbers change: rebuild it later */
-		rc = fsck_want_itree(c->f, ino);
+		rc = fsck_push_itree(c->f, ino);
 	in.flags &= ~XW_FL_ITREE;
 	if (!rc)
 		rc = read_map(c, u, ino, &in, &from);

@@ -133,8 +133,8 @@ static struct fsck_dup_slot *dup_slot(const struct fsck_dirscan *s, const struct
 	}
 }
 
-static bool report_twice(const struct fsck_dirscan *s, const struct xw_dirent *e,
-			 const struct fsck_dup_slot *slot)
+static bool report_duplicate(const struct fsck_dirscan *s, const struct xw_dirent *e,
+			     const struct fsck_dup_slot *slot)
 {
 	return DIR_FOUND(s, DIR_TWICE, .ino = e->ino, .lblk = s->lblk,
 			 .num = s->kept[slot->entry - 1].ino, .name = e->name,
@@ -153,7 +153,7 @@ static bool is_cleared_twice(const struct fsck_dirscan *s, const struct xw_diren
 	if (!s->encrypted)
 		return false;
 	slot = dup_slot(s, e, name_hash(s, e, &is_dx));
-	return slot->entry && report_twice(s, e, slot);
+	return slot->entry && report_duplicate(s, e, slot);
 }
 
 /* ---- entries ---- */
@@ -174,7 +174,7 @@ static void keep_entry(struct fsck_dirscan *s, const struct xw_dirent *e)
 	slot = dup_slot(s, e, hash);
 	if (!slot->entry)
 		*slot = (struct fsck_dup_slot){hash, (uint32_t)s->n_kept};
-	else if (!s->encrypted && report_twice(s, e, slot))
+	else if (!s->encrypted && report_duplicate(s, e, slot))
 		s->d->rebuild = true;
 }
 

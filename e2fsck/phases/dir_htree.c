@@ -65,7 +65,7 @@ static struct fsck_leaf *leaf_at(const struct fsck_dirscan *s, const struct inde
 }
 
 /* Compute the hashes of all leaves: the index has another hash version than was assumed. */
-static void hash_again(struct fsck_dirscan *s, const struct index *x, uint8_t *buf)
+static void rehash(struct fsck_dirscan *s, const struct index *x, uint8_t *buf)
 {
 	const uint32_t bs = s->f->ses.img->block_size;
 
@@ -116,7 +116,7 @@ static int walk_index(struct fsck_dirscan *s, const struct index *x, struct xw_h
 		if (first && it->info.hash_version <= XW_DX_TEA) {
 			s->version = xw_dx_version(&s->f->ses.img->sb, it->info.hash_version);
 			if (s->version != assumed)
-				hash_again(s, x, buf);
+				rehash(s, x, buf);
 		}
 		first = false;
 		if (kind == 2)

@@ -275,7 +275,7 @@ int fsck_check_dirs(struct fsck *f)
 	f->facts.names_known = !rc && !f->ses.stop && !f->round.again;
 	if (!f->facts.names_known)
 		return rc;
-	rc = fsck_settle_hidden(f);
+	rc = fsck_repair_hidden(f);
 	if (!rc)
 		rc = fsck_itree_compare(f);
 	return rc ? rc : fsck_dir_rebuild_all(&s);

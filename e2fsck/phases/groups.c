@@ -185,12 +185,12 @@ static const uint8_t *inode_bits(struct check *c, uint64_t group, const struct x
 {
 	struct xw_group_desc copy;
 
-	if (fsck_inode_bitmap_is_sound(c->f, gd, gd->inode_bitmap, buf))
+	if (fsck_inode_bitmap_is_valid(c->f, gd, gd->inode_bitmap, buf))
 		return buf;
 	if (c->backup && read_copy(c->f, group, c->backup, &copy) &&
-	    fsck_inode_bitmap_is_sound(c->f, gd, copy.inode_bitmap, buf))
+	    fsck_inode_bitmap_is_valid(c->f, gd, copy.inode_bitmap, buf))
 		return buf;
-	return fsck_inode_bitmap_is_sound(c->f, gd, suggest(c, group, INODE_BITMAP), buf) ? buf
+	return fsck_inode_bitmap_is_valid(c->f, gd, suggest(c, group, INODE_BITMAP), buf) ? buf
 											  : NULL;
 }
 
@@ -235,12 +235,12 @@ static bool is_no_table(struct check *c, uint64_t group, const struct xw_group_d
 		return false;
 	if (group && gd->flags & XW_BG_INODE_UNINIT && is_usual(c, group, INODE_TABLE, gd))
 		return false;
-	if (csum && !fsck_table_look(c->f, group, gd->inode_table, 1, &e) &&
-	    fsck_table_is_likely(&e))
+	if (csum && !fsck_table_evidence(c->f, group, gd->inode_table, 1, &e) &&
+	    fsck_table_is_plausible(&e))
 		return false;
 	bits = malloc(img->block_size);
 	e = (struct fsck_evidence){.bits = bits ? inode_bits(c, group, gd, bits) : NULL};
-	if (fsck_table_look(c->f, group, gd->inode_table, csum ? LOOK_BLOCKS : 1, &e))
+	if (fsck_table_evidence(c->f, group, gd->inode_table, csum ? LOOK_BLOCKS : 1, &e))
 		return false;
 	/* Zeros may be a table, unless the descriptor counts inodes in use. */
 	return !group || fsck_table_is_unlikely(&e) ||
@@ -255,7 +255,7 @@ static int64_t look_at_table(struct check *c, uint64_t group, xw_blk blk, struct
 	int64_t score = in_journal(c, blk, c->f->ses.img->itable_blocks) ? -LOG_WEIGHT : 0;
 
 	e->prove = true;
-	if (fsck_table_look(c->f, group, blk, LOOK_BLOCKS, e))
+	if (fsck_table_evidence(c->f, group, blk, LOOK_BLOCKS, e))
 		return INT64_MIN;
 	return score + fsck_table_score(e);
 }
@@ -304,7 +304,7 @@ static void try_table(struct check *c, struct search *s, xw_blk blk, uint64_t k,
 	    (s->group || k || !fsck_is_root_table(c->f->ses.dev, img, blk)))
 		return;
 	score = look_at_table(c, s->group, blk, &e);
-	if (fsck_table_is_likely(&e) && score > s->score) {
+	if (fsck_table_is_plausible(&e) && score > s->score) {
 		s->score = score;
 		s->best = blk;
 	}
@@ -412,7 +412,7 @@ static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_
 		if (!fits(c, group, INODE_TABLE, t->blk))
 			continue;
 		score = look_at_table(c, group, t->blk, &t->e);
-		if (fsck_table_is_likely(&t->e) && score > most) {
+		if (fsck_table_is_plausible(&t->e) && score > most) {
 			most = score;
 			best = t->blk;
 			sure = group || t->e.proven;
@@ -430,15 +430,15 @@ static xw_blk find_table(struct check *c, uint64_t group, const struct xw_group_
 	return 0;
 }
 
-static bool is_sound(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd,
+static bool is_valid(struct check *c, uint64_t group, enum part p, const struct xw_group_desc *gd,
 		     xw_blk blk)
 {
 	auto_free uint8_t *bits = NULL;
 
 	if (p == BLOCK_BITMAP)
-		return fsck_block_bitmap_is_sound(c->f, group, gd, blk);
+		return fsck_block_bitmap_is_valid(c->f, group, gd, blk);
 	bits = malloc(c->f->ses.img->block_size);
-	return bits && fsck_inode_bitmap_is_sound(c->f, gd, blk, bits);
+	return bits && fsck_inode_bitmap_is_valid(c->f, gd, blk, bits);
 }
 
 /* Is the location not that of the group's bitmap? An uninitialized bitmap proves nothing. */
@@ -448,7 +448,7 @@ static bool is_no_bitmap(struct check *c, uint64_t group, enum part p,
 	const uint16_t unused = p == BLOCK_BITMAP ? XW_BG_BLOCK_UNINIT : XW_BG_INODE_UNINIT;
 
 	return !(gd->flags & unused) && !is_usual(c, group, p, gd) &&
-	       !is_sound(c, group, p, gd, *location((struct xw_group_desc *)gd, p));
+	       !is_valid(c, group, p, gd, *location((struct xw_group_desc *)gd, p));
 }
 
 /*
@@ -464,7 +464,7 @@ static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
 	const xw_blk where[] = {was, copy, suggest(c, group, p)};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(where); i++)
-		if (fits(c, group, p, where[i]) && is_sound(c, group, p, gd, where[i]))
+		if (fits(c, group, p, where[i]) && is_valid(c, group, p, gd, where[i]))
 			return where[i];
 	if (fits(c, group, p, was) && !is_no_bitmap(c, group, p, gd) &&
 	    (!differs || !fits(c, group, p, copy) || prefer_primary(c, group, p, copy)))
@@ -475,7 +475,7 @@ static xw_blk find_bitmap(struct check *c, uint64_t group, enum part p,
 /* ---- all groups ---- */
 
 /* Record the blocks of this location that were accepted for another one. */
-static int note_twice(struct check *c, enum part p, xw_blk blk)
+static int record_duplicate(struct check *c, enum part p, xw_blk blk)
 {
 	uint64_t start, n, at = blk;
 	const xw_blk end = blk + length(c->f->ses.img, p);
@@ -520,7 +520,7 @@ static int accept_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 			bad[g] |= (uint8_t)(1 << p);
 			++*n_bad;
 			if (!c->settled && fsck_group_has(img, g, blk, length(img, p)))
-				rc = note_twice(c, p, blk);
+				rc = record_duplicate(c, p, blk);
 		}
 	}
 	return rc;
@@ -547,7 +547,7 @@ static int repair_location(struct check *c, uint64_t group, enum part p, struct 
 			.id = ids[p], .group = group, .blk = was, .num = to};
 
 		if (!fsck_found(f, &about)) {
-			fsck_leave(f); /* further repairs might write to any block */
+			fsck_report_only(f); /* further repairs might write to any block */
 			return 0;
 		}
 		*write = true;

@@ -50,7 +50,7 @@ static int hide(struct fsck *f, xw_ino ino, const struct xw_inode *in)
 	fsck_inode(f, ino)->flags |= FSCK_I_SYSTEM;
 	if (!xw_map_begin(f->ses.img, ino, in, 0, &it))
 		while (!rc && xw_map_next(&it, &run) > 0)
-			rc = fsck_give(f, FSCK_O_SYSTEM, run.pblk, run.len);
+			rc = fsck_reassign(f, FSCK_O_SYSTEM, run.pblk, run.len);
 	if (rc)
 		return rc;
 	xw_diag_clear(&f->ses.diag);
@@ -108,7 +108,7 @@ static int find_project_quota(struct fsck *f, xw_ino *out, struct xw_inode *in)
 	return 0;
 }
 
-static int settle_project_quota(struct fsck *f)
+static int restore_project_quota(struct fsck *f)
 {
 	const struct xw_super *sb = &f->ses.img->sb;
 	const xw_ino ino = sb->prj_quota_inum;
@@ -140,12 +140,12 @@ static int settle_project_quota(struct fsck *f)
 	return set_number(f, XW_QUOTA_PROJECT, 0);
 }
 
-static int settle_orphan_file(struct fsck *f)
+static int repair_orphan_file(struct fsck *f)
 {
 	const xw_ino ino = f->ses.img->sb.orphan_file_inum;
 	struct xw_inode in;
 	bool is;
-	int rc = fsck_settle_orphan_file(f, is_unnamed(fsck_inode(f, ino)), &is);
+	int rc = fsck_judge_orphan_file(f, is_unnamed(fsck_inode(f, ino)), &is);
 
 	if (rc || !is)
 		return rc;
@@ -153,18 +153,18 @@ static int settle_orphan_file(struct fsck *f)
 	return rc ? rc : hide(f, ino, &in);
 }
 
-int fsck_settle_hidden(struct fsck *f)
+int fsck_repair_hidden(struct fsck *f)
 {
 	static const xw_ino usual[] = {XW_INO_USR_QUOTA, XW_INO_GRP_QUOTA, 0};
 	struct xw_super *sb = &f->ses.img->sb;
 	int rc = 0;
 
 	if (sb->feature_compat & XW_COMPAT_ORPHAN_FILE)
-		rc = settle_orphan_file(f);
+		rc = repair_orphan_file(f);
 	if (rc || f->ses.stop)
 		return rc;
 	if (sb->feature_ro_compat & XW_RO_QUOTA)
-		return settle_project_quota(f);
+		return restore_project_quota(f);
 	for (int type = 0; type < XW_QUOTA_TYPES && !rc && !f->ses.stop; type++)
 		if (*fsck_quota_inum(sb, type) != usual[type] && *fsck_quota_inum(sb, type))
 			rc = clear_unused(f, type);

@@ -22,7 +22,7 @@ uint64_t fsck_clusters_of(const struct fsck *f, const struct xw_map_run *run,
 	return last->pcluster + 1 - first;
 }
 
-uint64_t fsck_look_held(const struct fsck_look *l)
+uint64_t fsck_look_expected_blocks(const struct fsck_look *l)
 {
 	const struct fsck_map *m = &l->map;
 	struct fsck_last_cluster last = {0};
@@ -160,7 +160,7 @@ int fsck_look_end_of_map(struct fsck_look *l)
 
 	if (!beyond || !end || !l->map.runs.n || xw_image_cluster_bits(f->ses.img) || !is_content ||
 	    may_be_newer(l, end) ||
-	    xw_inode_fs_blocks_512(&l->in, sb) + beyond * unit != fsck_look_held(l))
+	    xw_inode_fs_blocks_512(&l->in, sb) + beyond * unit != fsck_look_expected_blocks(l))
 		return 0;
 	fix = found_past(l, end);
 	if (fix && l->in.flags & XW_FL_EXTENTS)

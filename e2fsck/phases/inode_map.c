@@ -72,7 +72,7 @@ static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
 
 /* ---- the walk ---- */
 
-static int node_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
+static int on_node(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
 {
 	struct fsck *f = l->f;
 	bool meta, fix;
@@ -109,7 +109,7 @@ static bool found_unwritten(struct fsck_look *l, const struct xw_walk_map_item *
 	       LOOK_FOUND(l, SYSTEM_UNWRITTEN, .lblk = i->lblk);
 }
 
-static int run_met(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
+static int on_run(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
 {
 	struct fsck_map *m = &l->map;
 	struct xw_map_run run = {i->lblk, i->len, i->pblk, i->unwritten};
@@ -142,11 +142,11 @@ static int clip(struct fsck_look *l, const struct xw_walk_map_item *i)
 	if (!xw_image_has_blocks(l->f->ses.img, part.pblk, part.len) ||
 	    fsck_is_metadata(l->f, part.pblk, part.len))
 		return 0;
-	return run_met(l, &part, false);
+	return on_run(l, &part, false);
 }
 
 /* -E fragcheck: print a discontinuity, in the wording of e2fsck. */
-static void say_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
+static void report_gap(const struct fsck_look *l, const struct xw_walk_map_item *i)
 {
 	const xw_blk next = l->map.layout.next;
 
@@ -169,12 +169,12 @@ static int walk(struct fsck_look *l, int depth, enum report report)
 
 	while (!rc && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
 		if (more == 1 && l->f->opts.fragcheck && !l->f->round.number && report == ALL)
-			say_gap(l, &item);
+			report_gap(l, &item);
 		if (more == 1)
 			fsck_layout_add(&l->map.layout, &l->in, &item);
 		if (more == 1)
-			rc = item.kind == XW_WALK_NODE ? node_met(l, &item, report != ALL)
-						       : run_met(l, &item, report != ALL);
+			rc = item.kind == XW_WALK_NODE ? on_node(l, &item, report != ALL)
+						       : on_run(l, &item, report != ALL);
 		else if (item.rule >= XW_MAP_NODE_RANGE)
 			l->map.lost = true;
 		if (more == 2 && item.rule == XW_MAP_MAGIC && item.level &&
@@ -295,13 +295,13 @@ static uint64_t mapped_blocks(const struct fsck_look *l)
 
 static bool is_short(const struct fsck_look *l, const struct wanted *w)
 {
-	return w->by_size ? mapped_blocks(l) < w->size : fsck_look_held(l) < w->held;
+	return w->by_size ? mapped_blocks(l) < w->size : fsck_look_expected_blocks(l) < w->held;
 }
 
 static bool is_complete(const struct fsck_look *l, const struct wanted *w)
 {
 	return (!w->by_size || mapped_blocks(l) == w->size) &&
-	       (w->itree || fsck_look_held(l) == w->held);
+	       (w->itree || fsck_look_expected_blocks(l) == w->held);
 }
 
 /*
@@ -347,7 +347,7 @@ static int walk_behind_levels(struct fsck_look *l, const struct wanted *wanted, 
  * With an itree or with bigalloc i_blocks proves nothing; the size of a directory or file without
  * holes is used instead.
  */
-static int look_behind(struct fsck_look *l)
+static int search_behind(struct fsck_look *l)
 {
 	const struct fsck *f = l->f;
 	const uint64_t unit = f->ses.img->block_size / 512;
@@ -402,7 +402,7 @@ int fsck_look_map(struct fsck_look *l)
 	if (!rc)
 		rc = walk(l, -1, ALL);
 	if (!rc)
-		rc = look_behind(l);
+		rc = search_behind(l);
 	if (!rc && m->damaged && !m->runs.n)
 		rc = guess_depth(l);
 	if (!rc)

@@ -213,7 +213,7 @@ static int claim(struct fsck_slice *s, size_t least)
 	return rc;
 }
 
-int fsck_slice_look(void *arg, size_t i)
+int fsck_slice_check(void *arg, size_t i)
 {
 	struct fsck_slice *s = &((struct fsck_slice *)arg)[i];
 	const struct xw_image *img = s->f->ses.img;

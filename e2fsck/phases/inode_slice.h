@@ -33,7 +33,7 @@ struct fsck_slice {
 };
 
 /* fn of xw_pool_for() over an array of slices. */
-int fsck_slice_look(void *slices, size_t i);
+int fsck_slice_check(void *slices, size_t i);
 /* Add a run of an inode's contents. XW_ERR_NOMEM. */
 static inline int fsck_slice_run(struct fsck_slice *s, xw_blk blk, uint64_t len)
 {

@@ -154,7 +154,7 @@ static bool in_use(const struct fsck_look *l)
 }
 
 /* Check the record of a free inode. */
-static int look_at_free(struct fsck_look *l)
+static int examine_free(struct fsck_look *l)
 {
 	struct fsck *f = l->f;
 	const struct xw_super *sb = &f->ses.img->sb;
@@ -230,7 +230,7 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 	memcpy(l->raw, raw, f->ses.img->inode_size);
 	xw_inode_decode(l->raw, &f->ses.img->sb, &l->in);
 	if (!in_use(l))
-		return look_at_free(l);
+		return examine_free(l);
 	l->wrong_sum = xw_inode_verify(raw, &f->ses.img->sb, f->ses.img->csum_seed, ino) != 0;
 	fsck_look_garbage(l);
 	if (!l->clear)
@@ -441,7 +441,7 @@ static int scan_all(struct scan *s)
 	while (!rc && s->group < s->groups && !f->ses.stop) {
 		rc = fill_slices(s);
 		if (!rc)
-			rc = xw_pool_for(s->pool, s->n, 1, fsck_slice_look, s->slices);
+			rc = xw_pool_for(s->pool, s->n, 1, fsck_slice_check, s->slices);
 		if (rc && !f->ses.diag.code)
 			rc = xw_fail(&f->ses.diag, rc, "%s: cannot read the inode tables",
 				     f->opts.image);

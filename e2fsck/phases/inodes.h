@@ -110,7 +110,7 @@ struct fsck_last_cluster {
 uint64_t fsck_clusters_of(const struct fsck *f, const struct xw_map_run *run,
 			  struct fsck_last_cluster *last, xw_blk *from);
 /* inode_end.c: i_blocks according to map and xattr block, without values in EA inodes. */
-uint64_t fsck_look_held(const struct fsck_look *l);
+uint64_t fsck_look_expected_blocks(const struct fsck_look *l);
 /* inode_end.c: check for blocks past i_size. Sets map.damaged, or adds pointers to map.bad. */
 int fsck_look_end_of_map(struct fsck_look *l);
 /* inode_end.c: truncate the runs of the map at logical block `end`. */
@@ -130,7 +130,7 @@ int fsck_look_symlink(struct fsck_look *l);
 /* inode_node.c: the callback `find` of the walk; arg is the struct fsck_look. */
 bool fsck_look_find_node(void *arg, struct xw_walk_map *w, const struct xw_walk_node *want,
 			 xw_blk *blk);
-/* inode_tree.c: rewrite the extent tree from the runs, at once or in fsck_settle(). */
+/* inode_tree.c: rewrite the extent tree from the runs, at once or in fsck_finish_claims(). */
 int fsck_look_rebuild(struct fsck_look *l);
 
 #endif

@@ -156,7 +156,7 @@ static int drop(struct check *c, uint64_t mapped, bool again)
 		fsck_unclaim(c->f, FSCK_O_ITREE, c->nodes.v[i], 1);
 	c->nodes.n = 0;
 	c->d->rebuild |= c->rehash;
-	return again ? fsck_want_itree(c->f, c->d->ino) : 0;
+	return again ? fsck_push_itree(c->f, c->d->ino) : 0;
 }
 
 static int keep_tree(struct check *c, const struct xw_itree_result *res)
@@ -310,7 +310,7 @@ int fsck_itree_build(struct fsck *f)
 
 		if (d->itree && d->itree_stale) /* changed by the phase `tree` */
 			rc = drop_stale(f, d);
-		if (rc || f->opts.itree == FSCK_ITREE_DROP || !fsck_take_itree(f, d->ino))
+		if (rc || f->opts.itree == FSCK_ITREE_DROP || !fsck_pop_itree(f, d->ino))
 			continue;
 		rc = fsck_update(f, &u);
 		if (!rc)

@@ -178,7 +178,7 @@ static int check_absent(struct fsck *f)
 		return rc;
 	if ((stray || sb->journal_inum || sb->journal_dev || fsck_journal_has_uuid(sb)) &&
 	    FSCK_FOUND(f, JOURNAL_STRAY)) {
-		if (!fsck_journal_is_whole(f, &j) || !fsck_journal_has_log(f, &j))
+		if (!fsck_journal_is_intact(f, &j) || !fsck_journal_has_log(f, &j))
 			return fsck_journal_drop(f, &j, false);
 		sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
 		sb->journal_inum = XW_INO_JOURNAL;
@@ -200,7 +200,7 @@ static int load_named(struct fsck *f, struct fsck_journal *j)
 
 	/* A file of a user must not be turned into a journal. */
 	if (!rc && j->ino != XW_INO_JOURNAL &&
-	    (!fsck_journal_is_whole(f, j) || !fsck_journal_has_log(f, j)))
+	    (!fsck_journal_is_intact(f, j) || !fsck_journal_has_log(f, j)))
 		rc = fsck_journal_load(f, XW_INO_JOURNAL, j);
 	return rc;
 }
@@ -256,7 +256,7 @@ int fsck_check_journal(struct fsck *f)
 	if (rc)
 		return rc;
 	saved = j;
-	whole = fsck_journal_is_whole(f, &j);
+	whole = fsck_journal_is_intact(f, &j);
 	usable = whole && fsck_journal_has_log(f, &j);
 	restore = !usable && fsck_journal_from_saved(f, &saved) && fsck_journal_has_log(f, &saved);
 	rc = check_both(f, &j, usable || restore || j.in.mode);

@@ -86,7 +86,7 @@ int fsck_check_orphan_file(struct fsck *f)
 	return o.valid ? check_blocks(f, &o) : drop_file(f, &o);
 }
 
-int fsck_settle_orphan_file(struct fsck *f, bool unnamed, bool *is)
+int fsck_judge_orphan_file(struct fsck *f, bool unnamed, bool *is)
 {
 	auto_end(orphan_file_end) struct fsck_orphan_file o;
 	int rc = fsck_orphan_file_read(f, f->ses.img->sb.orphan_file_inum, NULL, &o);
@@ -108,7 +108,7 @@ static int has_none(struct fsck *f, bool *none)
 	if (sb->last_orphan || !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE))
 		return 0;
 	rc = fsck_orphan_file_read(f, sb->orphan_file_inum, NULL, &o);
-	*none = !rc && fsck_orphan_file_is_sound(&o) && o.in_use == UINT64_MAX;
+	*none = !rc && fsck_orphan_file_is_valid(&o) && o.in_use == UINT64_MAX;
 	return rc;
 }
 
@@ -129,7 +129,7 @@ static int check_list(struct fsck *f)
 
 	if (rc || none)
 		return rc;
-	rc = fsck_orphans_put_away(f);
+	rc = fsck_orphans_process(f);
 	if (rc == XW_ERR_NOMEM)
 		return xw_fail_nomem(&f->ses.diag, "orphans");
 	if (!rc || !f->ses.img->sb.last_orphan ||

@@ -98,7 +98,7 @@ static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 	xw_blk to;
 
 	if (!rc && !(gd.flags & XW_BG_BLOCK_UNINIT) && fsck_is_contested(f, gd.block_bitmap) &&
-	    !fsck_block_bitmap_is_sound(f, group, &gd, gd.block_bitmap) &&
+	    !fsck_block_bitmap_is_valid(f, group, &gd, gd.block_bitmap) &&
 	    (to = find_place(f, group, 1, &hint->bitmap)) != 0 &&
 	    FSCK_FOUND(f, GROUP_BLOCK_BITMAP, .group = group, .blk = gd.block_bitmap, .num = to)) {
 		gd.block_bitmap = to;
@@ -106,7 +106,7 @@ static int yield_bitmaps(struct fsck *f, uint64_t group, struct hint *hint)
 		rc = fsck_claim(f, FSCK_O_GROUP, to, 1, NULL);
 	}
 	if (!rc && !(gd.flags & XW_BG_INODE_UNINIT) && fsck_is_contested(f, gd.inode_bitmap) &&
-	    !fsck_inode_bitmap_is_sound(f, &gd, gd.inode_bitmap, bits) &&
+	    !fsck_inode_bitmap_is_valid(f, &gd, gd.inode_bitmap, bits) &&
 	    (to = find_place(f, group, 1, &hint->bitmap)) != 0 &&
 	    FSCK_FOUND(f, GROUP_INODE_BITMAP, .group = group, .blk = gd.inode_bitmap, .num = to)) {
 		gd.inode_bitmap = to;

@@ -237,7 +237,7 @@ static bool is_file(struct fsck *f, xw_ino ino)
 
 /*
  * Check the inode number of user or group quota: it must be the reserved one. The number of project
- * quota, and numbers without the feature, are checked when names are known: fsck_settle_hidden().
+ * quota, and numbers without the feature, are checked when names are known: fsck_repair_hidden().
  */
 static bool check_quota_inode(struct fsck *f, uint32_t *ino, xw_ino usual, const char *what)
 {

@@ -34,11 +34,11 @@ struct fsck_evidence {
 void fsck_table_block(const struct fsck *f, uint64_t group, uint64_t index, const uint8_t *buf,
 		      struct fsck_evidence *e);
 /* Add the evidence of the first n blocks of the table at blk. XW_ERR_NOMEM. */
-int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n,
-		    struct fsck_evidence *e);
+int fsck_table_evidence(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n,
+			struct fsck_evidence *e);
 /* Which block of the group's table is in buf, according to the checksum of a record in use? */
 bool fsck_table_index(const struct fsck *f, uint64_t group, const uint8_t *buf, uint64_t *k);
-bool fsck_table_is_likely(const struct fsck_evidence *e);
+bool fsck_table_is_plausible(const struct fsck_evidence *e);
 bool fsck_table_is_unlikely(const struct fsck_evidence *e);
 /* Do most records look like inodes of no group? */
 bool fsck_table_is_foreign(const struct fsck_evidence *e);
@@ -47,9 +47,9 @@ int64_t fsck_table_score(const struct fsck_evidence *e);
  * Does blk hold the bitmap that the descriptor describes, according to its checksum, or else to
  * padding and number of free bits? bits: buffer of one block, which receives the inode bitmap.
  */
-bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
+bool fsck_block_bitmap_is_valid(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
 				xw_blk blk);
-bool fsck_inode_bitmap_is_sound(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
+bool fsck_inode_bitmap_is_valid(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
 				uint8_t *bits);
 
 /* journal.c: check the journal's inode and superblock. */
@@ -70,7 +70,7 @@ int fsck_check_orphan_file(struct fsck *f);
  * When names are known: decide about an inode without any valid block of an orphan file. *is: it is
  * the orphan file, with all blocks damaged, since it has no name.
  */
-int fsck_settle_orphan_file(struct fsck *f, bool unnamed, bool *is);
+int fsck_judge_orphan_file(struct fsck *f, bool unnamed, bool *is);
 
 /* ---- resize.c ---- */
 
@@ -90,6 +90,6 @@ int fsck_check_orphan_journal(struct fsck *f);
  * When names are known: clear inode numbers in the superblock that belong to files of users, delete
  * quota files of a missing feature, and restore the lost number of a project quota file.
  */
-int fsck_settle_hidden(struct fsck *f);
+int fsck_repair_hidden(struct fsck *f);
 
 #endif

@@ -75,7 +75,7 @@ static bool is_proven(const struct fsck *f, xw_ino ino, const struct xw_inode *i
 		fsck_dir_names_itself(f->ses.dev, f->ses.img, ino, in, false));
 }
 
-static void look_at_record(const struct fsck *f, xw_ino ino, const uint8_t *raw,
+static void examine_record(const struct fsck *f, xw_ino ino, const uint8_t *raw,
 			   struct fsck_evidence *e)
 {
 	const struct xw_image *img = f->ses.img;
@@ -110,11 +110,12 @@ void fsck_table_block(const struct fsck *f, uint64_t group, uint64_t index, cons
 	const uint32_t per_block = img->block_size / img->inode_size;
 
 	for (uint32_t i = 0; i < per_block && index + i < per_group; i++)
-		look_at_record(f, (xw_ino)(group * per_group + index + i + 1),
+		examine_record(f, (xw_ino)(group * per_group + index + i + 1),
 			       buf + (size_t)i * img->inode_size, e);
 }
 
-int fsck_table_look(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n, struct fsck_evidence *e)
+int fsck_table_evidence(struct fsck *f, uint64_t group, xw_blk blk, uint64_t n,
+			struct fsck_evidence *e)
 {
 	const struct xw_image *img = f->ses.img;
 	const uint32_t per_block = img->block_size / img->inode_size;
@@ -151,7 +152,7 @@ bool fsck_table_index(const struct fsck *f, uint64_t group, const uint8_t *buf, 
 	return false;
 }
 
-bool fsck_table_is_likely(const struct fsck_evidence *e)
+bool fsck_table_is_plausible(const struct fsck_evidence *e)
 {
 	return e->good + e->proven > e->bad && e->hits >= e->misses;
 }
@@ -190,7 +191,7 @@ static bool bits_agree(const struct xw_image *img, const uint8_t *bits, uint64_t
 	       count_zeros(bits, 0, n) == free;
 }
 
-bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
+bool fsck_block_bitmap_is_valid(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
 				xw_blk blk)
 {
 	const struct xw_image *img = f->ses.img;
@@ -206,7 +207,7 @@ bool fsck_block_bitmap_is_sound(struct fsck *f, uint64_t group, const struct xw_
 	       gd->block_bitmap_csum;
 }
 
-bool fsck_inode_bitmap_is_sound(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
+bool fsck_inode_bitmap_is_valid(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
 				uint8_t *bits)
 {
 	const struct xw_image *img = f->ses.img;

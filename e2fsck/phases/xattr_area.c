@@ -62,7 +62,7 @@ static int has_hash(struct fsck *f, xw_ino ino, struct xw_inode ea, uint64_t siz
 }
 
 /* Does the map have all blocks of the value? */
-static bool is_whole(struct fsck *f, xw_ino ino, struct xw_inode ea)
+static bool is_intact(struct fsck *f, xw_ino ino, struct xw_inode ea)
 {
 	const uint64_t blocks = xw_div_up(ea.size, f->ses.img->block_size);
 	struct xw_diag *const diag = f->ses.img->diag;
@@ -87,7 +87,7 @@ int fsck_ea_other_hash(struct fsck *f, xw_ino ino, const struct xw_inode *in, bo
 	int rc = 0;
 
 	*other = in->flags & XW_FL_EA_INODE && in->size && !(in->flags & XW_FL_INLINE_DATA) &&
-		 is_whole(f, ino, *in);
+		 is_intact(f, ino, *in);
 	if (*other)
 		rc = hash_value(f, ino, *in, in->size, other, hash);
 	*other = *other && *hash != xw_inode_ea_hash(in);

@@ -208,7 +208,7 @@ static uint32_t rest_of(const struct value *v)
 }
 
 /* Search for the whole value in one piece, with a map of one extent. */
-static int try_whole(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
+static int try_complete(struct value *v, uint64_t blocks, bool *found, xw_blk *blk)
 {
 	const struct xw_extent_hdr h = {.entries = 1, .max = XW_EXT_INODE_ENTRIES};
 	const struct xw_extent e = {.len = (uint32_t)blocks};
@@ -267,7 +267,7 @@ static int find_value(struct value *v, uint64_t blocks, bool *found, xw_blk *blk
 
 	*found =
 		try_extents(v, &was, blocks, true, blk) || try_extents(v, &was, blocks, false, blk);
-	return *found || mapped_blocks(&was) >= blocks ? 0 : try_whole(v, blocks, found, blk);
+	return *found || mapped_blocks(&was) >= blocks ? 0 : try_complete(v, blocks, found, blk);
 }
 
 /* Use each location for one value only. */
@@ -285,7 +285,7 @@ static int claim_location(struct value *v, xw_blk blk)
 	return xw_blockset_add(v->owned, first, end - first + 1, NULL);
 }
 
-static int look_at(struct value *v, xw_ino ino, uint8_t *raw)
+static int examine(struct value *v, xw_ino ino, uint8_t *raw)
 {
 	struct fsck *f = v->f;
 	bool found = false;
@@ -411,7 +411,7 @@ int fsck_find_values(struct fsck *f)
 	if (!rc)
 		rc = list_lost(&v, f->ses.values_doubted);
 	for (size_t i = 0; i < v.lost.n && !rc && !f->ses.stop; i++)
-		rc = look_at(&v, v.lost.v[i], raw);
+		rc = examine(&v, v.lost.v[i], raw);
 	for (uint64_t g = 0; unowned && g < groups; g++)
 		free(unowned[g]);
 	xw_vec_free(&v.lost);

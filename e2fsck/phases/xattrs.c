@@ -49,7 +49,7 @@ static int check_feature(struct fsck *f, xw_ino ino, xw_blk blk)
 }
 
 /* Check the contents of a block, at the first reference to it, and record them in *slot. */
-static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
+static int examine_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 			 struct fsck_xattr_block *slot)
 {
 	const uint32_t bs = f->ses.img->block_size;
@@ -88,7 +88,7 @@ static int look_at_block(struct fsck *f, xw_ino ino, const struct xw_inode *in,
 	return write_block(f, slot->blk, a.p);
 }
 
-static int look_at_file_acl(struct fsck *f, xw_ino ino, struct xw_inode *in, bool *dirty,
+static int examine_file_acl(struct fsck *f, xw_ino ino, struct xw_inode *in, bool *dirty,
 			    uint64_t *blocks)
 {
 	const xw_blk blk = in->file_acl;
@@ -106,7 +106,7 @@ static int look_at_file_acl(struct fsck *f, xw_ino ino, struct xw_inode *in, boo
 	if (!slot)
 		return XW_ERR_NOMEM;
 	if (!slot->refs)
-		rc = look_at_block(f, ino, in, slot);
+		rc = examine_block(f, ino, in, slot);
 	if (rc)
 		return rc;
 	if (slot->bad && FSCK_FOUND(f, XATTR_BLOCK_BAD, .ino = ino, .blk = blk)) {
@@ -153,7 +153,7 @@ int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *r
 	    (type == XW_S_IFREG || type == XW_S_IFDIR) && FSCK_FOUND(f, INLINE_NO_DATA, .ino = ino))
 		rc = fsck_xattr_add_data(f, &a);
 	*dirty = a.changed;
-	return rc || !in->file_acl ? rc : look_at_file_acl(f, ino, in, dirty, blocks);
+	return rc || !in->file_acl ? rc : examine_file_acl(f, ino, in, dirty, blocks);
 }
 
 /* ---- the phase ---- */

@@ -5,7 +5,7 @@
  * another one; each wrong count of a descriptor is a finding. Repairs are written group by group,
  * at the end.
  *
- * fsck_bitmaps_settle() makes the same repairs without a question, since an update allocates by
+ * fsck_bitmaps_force() makes the same repairs without a question, since an update allocates by
  * these bitmaps.
  */
 #include "config.h"
@@ -117,7 +117,7 @@ static int collect_diffs(struct fsck *f, const struct fsck_space_scan *s, bool i
 /* ---- questions ---- */
 
 /* Number of groups that differ in this way, and the first one. */
-static uint64_t count_odd(const struct fsck_space_scan *s, unsigned flag, uint32_t *first)
+static uint64_t count_differences(const struct fsck_space_scan *s, unsigned flag, uint32_t *first)
 {
 	uint64_t n = 0;
 
@@ -131,7 +131,7 @@ static uint64_t count_odd(const struct fsck_space_scan *s, unsigned flag, uint32
 	return n;
 }
 
-static void forget_odd(struct fsck_space_scan *s, unsigned flag)
+static void forget_differences(struct fsck_space_scan *s, unsigned flag)
 {
 	for (size_t i = 0; i < s->odd.n; i++)
 		s->odd.v[i].odd &= ~flag;
@@ -147,11 +147,11 @@ static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
 	uint32_t first = 0;
 	int rc;
 
-	a.num = count_odd(s, padding, &first);
+	a.num = count_differences(s, padding, &first);
 	a.group = first;
 	if (a.num && !fsck_found(f, &a))
-		forget_odd(s, padding);
-	if (f->ses.stop || !count_odd(s, bits, &first))
+		forget_differences(s, padding);
+	if (f->ses.stop || !count_differences(s, bits, &first))
 		return 0;
 	d = calloc(1, sizeof(*d));
 	rc = d ? collect_diffs(f, s, inodes, d) : xw_fail_nomem(&f->ses.diag, "bitmaps");
@@ -160,13 +160,13 @@ static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
 	a = (struct fsck_about){.id = inodes ? FSCK_INODE_BITMAP : FSCK_BLOCK_BITMAP};
 	a.name = d->text;
 	if (!fsck_found(f, &a))
-		forget_odd(s, bits);
+		forget_differences(s, bits);
 	return 0;
 }
 
 /* Report a difference of the group, and forget it if it is not to be repaired. */
-static void ask_odd(struct fsck *f, struct fsck_space_group *g, unsigned odd, enum fsck_id id,
-		    xw_blk blk)
+static void ask_about_differences(struct fsck *f, struct fsck_space_group *g, unsigned odd,
+				  enum fsck_id id, xw_blk blk)
 {
 	const struct fsck_about a = {.id = id, .group = g->group, .blk = blk};
 
@@ -179,11 +179,12 @@ static void ask_bitmap(struct fsck *f, struct fsck_space_group *g, bool inodes, 
 {
 	const unsigned bits = (FSCK_SP_BLOCKS | FSCK_SP_BLOCK_PADDING) << inodes;
 
-	ask_odd(f, g, FSCK_SP_BLOCK_IO << inodes,
-		inodes ? FSCK_INODE_BITMAP_IO : FSCK_BLOCK_BITMAP_IO, blk);
+	ask_about_differences(f, g, FSCK_SP_BLOCK_IO << inodes,
+			      inodes ? FSCK_INODE_BITMAP_IO : FSCK_BLOCK_BITMAP_IO, blk);
 	if (!(g->odd & bits))
-		ask_odd(f, g, FSCK_SP_BLOCK_CSUM << inodes,
-			inodes ? FSCK_INODE_BITMAP_CSUM : FSCK_BLOCK_BITMAP_CSUM, blk);
+		ask_about_differences(f, g, FSCK_SP_BLOCK_CSUM << inodes,
+				      inodes ? FSCK_INODE_BITMAP_CSUM : FSCK_BLOCK_BITMAP_CSUM,
+				      blk);
 }
 
 static bool ask_count(struct fsck *f, enum fsck_id id, uint32_t group, uint64_t have, uint64_t want)
@@ -261,9 +262,9 @@ static int mend_group(struct fsck *f, struct fsck_space_group *g, uint8_t *bits)
 
 	if (rc)
 		return rc;
-	ask_odd(f, g, FSCK_SP_STRAY_UNINIT, FSCK_STRAY_UNINIT, 0);
+	ask_about_differences(f, g, FSCK_SP_STRAY_UNINIT, FSCK_STRAY_UNINIT, 0);
 	/* Stock tools and Linux require the bitmap of the last group on disk: it may be short. */
-	ask_odd(f, g, FSCK_SP_LAST_UNINIT, FSCK_LAST_UNINIT, 0);
+	ask_about_differences(f, g, FSCK_SP_LAST_UNINIT, FSCK_LAST_UNINIT, 0);
 	ask_bitmap(f, g, false, gd.block_bitmap);
 	ask_bitmap(f, g, true, gd.inode_bitmap);
 	any = mend_counts(f, g, &gd);
@@ -326,7 +327,7 @@ static int pass_over(struct fsck *f, struct fsck_space_scan *s)
 
 static int mend(struct fsck *f, struct fsck_space_scan *s)
 {
-	int rc = fsck_space_look(f, s);
+	int rc = fsck_scan_space(f, s);
 
 	if (!rc && f->opts.mode != FSCK_NO)
 		rc = pass_over(f, s);
@@ -341,7 +342,7 @@ static int mend(struct fsck *f, struct fsck_space_scan *s)
 	return rc || f->ses.stop ? rc : mend_super(f, s);
 }
 
-int fsck_bitmaps_mend(struct fsck *f)
+int fsck_bitmaps_repair(struct fsck *f)
 {
 	struct fsck_space_scan s = {0};
 	const int rc = mend(f, &s);
@@ -351,12 +352,12 @@ int fsck_bitmaps_mend(struct fsck *f)
 	return rc;
 }
 
-int fsck_bitmaps_settle(struct fsck *f)
+int fsck_bitmaps_force(struct fsck *f)
 {
 	int rc;
 
 	f->round.must = true;
-	rc = fsck_bitmaps_mend(f);
+	rc = fsck_bitmaps_repair(f);
 	f->round.must = false;
 	return rc;
 }

@@ -162,12 +162,12 @@ struct taken {
 	size_t len;
 };
 
-static bool taken_used(const void *slot)
+static bool used_used(const void *slot)
 {
 	return ((const struct taken *)slot)->name;
 }
 
-static bool taken_same(const void *arg, const void *slot, const void *key)
+static bool used_same(const void *arg, const void *slot, const void *key)
 {
 	const struct taken *a = slot, *b = key;
 
@@ -175,7 +175,7 @@ static bool taken_same(const void *arg, const void *slot, const void *key)
 	return a->len == b->len && !memcmp(a->name, b->name, a->len);
 }
 
-static uint64_t taken_hash(const void *arg, const void *slot)
+static uint64_t used_hash(const void *arg, const void *slot)
 {
 	const struct taken *t = slot;
 
@@ -183,8 +183,8 @@ static uint64_t taken_hash(const void *arg, const void *slot)
 	return xw_hash64(t->name, t->len, 0);
 }
 
-static const struct xw_table_kind taken_kind = {sizeof(struct taken), taken_used, taken_same,
-						taken_hash};
+static const struct xw_table_kind taken_kind = {sizeof(struct taken), used_used, used_same,
+						used_hash};
 
 struct renaming {
 	struct salvage *v;
@@ -195,14 +195,14 @@ struct renaming {
 };
 
 /* 1: added; 0: it existed. XW_ERR_NOMEM. */
-static int take_name(struct renaming *r, const char *name, size_t len)
+static int use_name(struct renaming *r, const char *name, size_t len)
 {
 	const struct taken key = {name, len};
 	struct taken *slot;
 
 	if (xw_table_room(&r->taken, &taken_kind, NULL))
 		return XW_ERR_NOMEM;
-	slot = xw_table_slot(&r->taken, &taken_kind, NULL, taken_hash(NULL, &key), &key);
+	slot = xw_table_slot(&r->taken, &taken_kind, NULL, used_hash(NULL, &key), &key);
 	if (slot->name)
 		return 0;
 	*slot = key;
@@ -225,7 +225,7 @@ static int rename_entry(struct renaming *r, struct xw_dir_entry *e)
 	r->len = base;
 	while (r->next < 100000) {
 		const int n = snprintf(name + base, XW_NAME_MAX + 1 - base, "~%u", r->next++);
-		const int rc = take_name(r, name, base + (size_t)n);
+		const int rc = use_name(r, name, base + (size_t)n);
 
 		if (rc < 0)
 			return rc;
@@ -245,7 +245,7 @@ static int rename_all(struct salvage *v)
 	int rc = 0;
 
 	for (size_t i = 0; i < v->e.n && rc >= 0; i++)
-		rc = take_name(&r, v->e.v[i].name, v->e.v[i].name_len);
+		rc = use_name(&r, v->e.v[i].name, v->e.v[i].name_len);
 	rc = rc < 0 ? rc : 0;
 	for (size_t i = v->e.n; i-- > 1 && !rc;)
 		if (is_same_name(&v->e.v[i - 1], &v->e.v[i]))

@@ -118,7 +118,7 @@ static int rewrite_all(struct fsck *f, struct rewrite *r, const xw_ino *inos, si
 	return 0;
 }
 
-static void say_kept(struct fsck *f, const struct rewrite *r)
+static void report_kept(struct fsck *f, const struct rewrite *r)
 {
 	const char *const why = r->why == XW_ERR_NOSPC ? "there is no space for others"
 						       : "others cannot be written";
@@ -201,7 +201,7 @@ int fsck_rewrite_maps(struct fsck *f)
 		rc = rewrite_all(f, &r, r.list.v + i, XW_MIN(step, r.list.n - i));
 	xw_vec_free(&r.list);
 	if (!rc)
-		say_kept(f, &r);
+		report_kept(f, &r);
 	if (!rc && f->ses.steps.u)
 		return fsck_update_keep(f);
 	fsck_update_drop(f);

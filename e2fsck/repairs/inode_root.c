@@ -151,7 +151,7 @@ int fsck_make_root(struct fsck *f)
 }
 
 /* Set the map of the root's inode to the blocks found, changing nothing else. */
-static int map_again(struct fsck *f, struct xw_update *u, const struct fsck_root_blocks *found)
+static int rebuild_map(struct fsck *f, struct xw_update *u, const struct fsck_root_blocks *found)
 {
 	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
 	struct xw_inode in;
@@ -200,5 +200,5 @@ int fsck_find_root(struct fsck *f)
 	rc = fsck_root_blocks(f, &in, &found);
 	if (rc || !found.first || !FSCK_FOUND(f, ROOT_BLOCKS, .blk = found.first))
 		return rc;
-	return update_root(f, &found, map_again);
+	return update_root(f, &found, rebuild_map);
 }

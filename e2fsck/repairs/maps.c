@@ -142,7 +142,7 @@ static int rebuild_maps(struct fsck *f)
 	return rc;
 }
 
-int fsck_settle(struct fsck *f)
+int fsck_finish_claims(struct fsck *f)
 {
 	int rc;
 

@@ -198,7 +198,7 @@ static int fresh_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t 
 static int rewrite_file(struct fsck *f, int type, xw_ino ino, const struct file *q)
 {
 	struct xw_update *u;
-	int rc = f->round.allocated ? 0 : fsck_bitmaps_settle(f);
+	int rc = f->round.allocated ? 0 : fsck_bitmaps_force(f);
 
 	if (rc)
 		return rc;

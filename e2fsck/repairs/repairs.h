@@ -16,9 +16,9 @@
 
 /*
  * Write a block of an owner. Sets f->round.changed, and invalidates the cache of the image. Before
- * the owner map is settled, blocks are kept in memory: fsck_settle() writes those that belong to
- * their owner alone, and drops the others, whose damage is found again in a later round. Afterwards
- * a block with another owner is refused with XW_ERR_INTERNAL.
+ * the owner map is settled, blocks are kept in memory: fsck_finish_claims() writes those that
+ * belong to their owner alone, and drops the others, whose damage is found again in a later round.
+ * Afterwards a block with another owner is refused with XW_ERR_INTERNAL.
  */
 int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
 /* As fsck_write(), but a contested block is left unchanged. */
@@ -44,7 +44,7 @@ int fsck_group_write(struct fsck *f, uint64_t group, const struct xw_group_desc 
 /* ---- maps.c: extent trees from their runs ---- */
 
 /* Called when all claims are known: rewrite damaged extent trees, then write the kept blocks. */
-int fsck_settle(struct fsck *f);
+int fsck_finish_claims(struct fsck *f);
 /* Number of nodes outside of the inode for n runs, and their levels. */
 size_t fsck_map_nodes(const struct fsck *f, size_t n, unsigned *depth);
 /*

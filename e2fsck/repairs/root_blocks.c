@@ -54,7 +54,7 @@ static bool is_first(const struct finder *s)
 }
 
 /* Does the entry refer to an inode in use, of the entry's type? */
-static bool is_sound(const struct finder *s, const struct xw_dirent *e)
+static bool is_valid(const struct finder *s, const struct xw_dirent *e)
 {
 	const struct fsck_inode *in = fsck_inode(s->f, e->ino);
 
@@ -99,7 +99,7 @@ static bool is_names(struct finder *s, uint32_t *subdirs)
 			unproven = true;
 			continue;
 		}
-		if (kind != 1 || (!item.unused && !is_sound(s, &item.e))) {
+		if (kind != 1 || (!item.unused && !is_valid(s, &item.e))) {
 			if (!proven)
 				return false;
 			continue;
@@ -120,7 +120,7 @@ static uint32_t subdirs_of_first(struct finder *s)
 	for (uint32_t at = 2 * DOT_SIZE;
 	     !xw_dirent_decode(s->block, s->f->ses.img->block_size, at, &e) && e.rec_len;
 	     at += e.rec_len)
-		n += e.ino && is_sound(s, &e) && fsck_inode(s->f, e.ino)->ftype == XW_FT_DIR;
+		n += e.ino && is_valid(s, &e) && fsck_inode(s->f, e.ino)->ftype == XW_FT_DIR;
 	return n;
 }
 
@@ -156,7 +156,7 @@ static int put_in_order(struct finder *s)
 	return 0;
 }
 
-static int look_at(struct finder *s, xw_blk blk)
+static int examine(struct finder *s, xw_blk blk)
 {
 	uint32_t subdirs;
 
@@ -175,7 +175,7 @@ static int look_at(struct finder *s, xw_blk blk)
 	return keep(s, blk);
 }
 
-static int look_at_group(struct finder *s, uint64_t group, uint8_t *bits)
+static int examine_group(struct finder *s, uint64_t group, uint8_t *bits)
 {
 	const struct xw_image *img = s->f->ses.img;
 	const xw_blk start = img->sb.first_data_block + group * img->sb.blocks_per_group;
@@ -189,7 +189,7 @@ static int look_at_group(struct finder *s, uint64_t group, uint8_t *bits)
 		return 0;
 	for (uint64_t i = 0; i < n && !rc; i++)
 		if (bits[i / 8] >> i % 8 & 1)
-			rc = look_at(s, start + i);
+			rc = examine(s, start + i);
 	return rc;
 }
 
@@ -259,11 +259,11 @@ int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root
 	rc = in ? keep_parts(s, in) : 0;
 	s->first_only = !s->seeded;
 	for (uint64_t g = 0; g < f->ses.img->groups && s->first_only && !out->first && !rc; g++)
-		rc = look_at_group(s, g, bits);
+		rc = examine_group(s, g, bits);
 	s->first_only = false;
 	s->looked = 0;
 	for (uint64_t g = 0; g < f->ses.img->groups && !rc; g++)
-		rc = look_at_group(s, g, bits);
+		rc = examine_group(s, g, bits);
 	xw_diag_clear(&f->ses.diag); /* unreadable blocks are skipped */
 	if (!rc)
 		rc = put_in_order(s);

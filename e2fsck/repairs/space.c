@@ -5,7 +5,7 @@
 #include "repairs/space.h"
 
 /* Once per round: after an update the collected usage is stale. */
-static int look_at_quota(struct fsck *f)
+static int examine_quota(struct fsck *f)
 {
 	if (f->round.quota_checked)
 		return 0;
@@ -23,9 +23,9 @@ int fsck_check_space(struct fsck *f)
 	 */
 	if (f->round.allocated || !f->facts.owners.claims)
 		return 0;
-	rc = fsck_bitmaps_mend(f);
+	rc = fsck_bitmaps_repair(f);
 	if (!rc && !f->ses.stop)
-		rc = look_at_quota(f);
+		rc = examine_quota(f);
 	if (f->ses.freed_in <= f->round.number)
 		f->ses.freed_in = 0;
 	return rc;
@@ -38,10 +38,10 @@ static int settle(struct fsck *f)
 
 	if (!f->facts.owners.claims)
 		return 0;
-	rc = fsck_bitmaps_settle(f);
+	rc = fsck_bitmaps_force(f);
 	/* names tell which inode may be a quota file */
 	if (!rc && !f->ses.stop && f->facts.names_known)
-		rc = look_at_quota(f);
+		rc = examine_quota(f);
 	if (!rc && f->ses.stop && !f->ses.findings.canceled)
 		rc = fsck_check_readable(f);
 	return rc;

@@ -45,7 +45,7 @@ struct fsck_space_scan {
  * Examine all groups: bitmaps in large runs, on several threads, with a few MiB of buffers. Reports
  * nothing. The caller frees the vector of *s.
  */
-int fsck_space_look(struct fsck *f, struct fsck_space_scan *s);
+int fsck_scan_space(struct fsck *f, struct fsck_space_scan *s);
 
 /* Number of bits of the group's block bitmap that represent clusters of the filesystem. */
 uint32_t fsck_space_clusters(const struct fsck *f, uint64_t group);
@@ -65,8 +65,8 @@ int fsck_space_inode_bits_read(struct fsck *f, const struct xw_group_desc *gd, u
  * bitmaps.c: compare with the facts, and repair differences: by the usual policy, or without a
  * question.
  */
-int fsck_bitmaps_mend(struct fsck *f);
-int fsck_bitmaps_settle(struct fsck *f);
+int fsck_bitmaps_repair(struct fsck *f);
+int fsck_bitmaps_force(struct fsck *f);
 /* quota.c: compare quota files with the collected usage. */
 int fsck_check_quota(struct fsck *f);
 

@@ -210,7 +210,8 @@ static unsigned compare(const struct slab *s, const uint8_t *disk, uint32_t n, u
 	return odd;
 }
 
-static unsigned odd_flags(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
+static unsigned implausible_flags(const struct fsck *f, uint64_t group,
+				  const struct xw_group_desc *gd)
 {
 	const uint16_t uninit = XW_BG_BLOCK_UNINIT | XW_BG_INODE_UNINIT;
 
@@ -231,7 +232,7 @@ static void check_blocks(struct slab *s, uint32_t i)
 	const uint64_t used = xw_blockset_count(f->facts.owners.claims, group * bits, n);
 
 	g->free_blocks = n - (uint32_t)used;
-	g->odd |= odd_flags(f, group, gd);
+	g->odd |= implausible_flags(f, group, gd);
 	if (g->free_blocks != gd->free_blocks)
 		g->odd |= FSCK_SP_COUNTS;
 	if (xw_image_block_uninit(f->ses.img, gd)) {
@@ -340,7 +341,7 @@ static void pool_free(struct xw_pool **pool)
 	xw_pool_free(*pool);
 }
 
-int fsck_space_look(struct fsck *f, struct fsck_space_scan *s)
+int fsck_scan_space(struct fsck *f, struct fsck_space_scan *s)
 {
 	const uint32_t bs = f->ses.img->block_size;
 	const uint32_t groups = (uint32_t)XW_MIN(f->ses.img->groups, SLAB_GROUPS * SLABS);

@@ -17,7 +17,7 @@ static void put_text(struct say *s, const struct fsck *f, const struct fsck_abou
 }
 
 /* Is the finding shown? Notes that -p repairs silently are shown only with -v. */
-static bool is_told(const struct say *s, const struct fsck *f, const struct fsck_told *t)
+static bool is_reported(const struct say *s, const struct fsck *f, const struct fsck_told *t)
 {
 	if (s->verbose)
 		return true;
@@ -39,7 +39,7 @@ static bool is_shown(struct say *s, const struct fsck *f, const struct fsck_told
 {
 	uint64_t n;
 
-	if (!is_told(s, f, t))
+	if (!is_reported(s, f, t))
 		return false;
 	n = ++s->told[t->about->id];
 	if (s->verbose || n < SAY_MAX)

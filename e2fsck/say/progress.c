@@ -70,7 +70,7 @@ void say_progress_init(struct say *s)
  * Not done more often than necessary: the seven system calls would be half of those for a small
  * image. True: the check is canceled.
  */
-static bool look_at_signals(struct say *s)
+static bool check_signals(struct say *s)
 {
 	const struct timespec none = {0};
 	const double now = cli_clock();
@@ -166,7 +166,7 @@ bool say_progress(void *arg, const struct fsck *f, uint64_t done, uint64_t of)
 	struct say_progress *p = &s->progress;
 	const double part = of ? (double)XW_MIN(done, of) / (double)of : 1;
 	const uint64_t mille = (uint64_t)(part * PER_MILLE);
-	const bool canceled = look_at_signals(s);
+	const bool canceled = check_signals(s);
 
 	if (!p->on || f->round.number || (done && done < of && mille == p->reported))
 		return canceled;

@@ -73,8 +73,8 @@ static void counts(const struct xw_age_sink *to, const struct xw_age_opts *o,
 }
 
 /* The limits of --until, and the values reached. */
-static void asked(const struct xw_age_sink *to, const struct xw_age_until *until,
-		  const struct xw_age_outcome *run, const struct xw_age_measure *after)
+static void is_requested(const struct xw_age_sink *to, const struct xw_age_until *until,
+			 const struct xw_age_outcome *run, const struct xw_age_measure *after)
 {
 	const uint64_t bytes = after->blocks * after->block_size;
 
@@ -134,7 +134,7 @@ static void told_run(const struct xw_age_sink *to, const struct xw_age_told *t)
 
 	to->number(to->arg, "seed", t->opts->seed);
 	counts(to, t->opts, run);
-	asked(to, &t->opts->until, run, t->after);
+	is_requested(to, &t->opts->until, run, t->after);
 	distribution(to, "sizes_in_bytes", &run->sizes);
 	distribution(to, "depths", &run->depths);
 	distribution(to, "ages_in_thousandths_of_the_oldest", &run->ages);

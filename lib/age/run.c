@@ -295,7 +295,7 @@ static int step(struct xw_age_run *r)
  * The message of a canceled commit says that the image is unchanged: replace it if steps were
  * committed.
  */
-static int tell_interrupted(const struct xw_age_run *r, int rc)
+static int log_interrupted(const struct xw_age_run *r, int rc)
 {
 	if (!r->committed || !r->diag || !strstr(r->diag->text, ": interrupted; "))
 		return rc;
@@ -358,7 +358,7 @@ int xw_age_image(const char *path, const struct xw_age_opts *opts, struct xw_dia
 	if (!rc)
 		rc = xw_age_until_end(&r);
 	if (rc)
-		rc = tell_interrupted(&r, rc);
+		rc = log_interrupted(&r, rc);
 	xw_age_linux_free(&r.kernel);
 	if (r.src.shares)
 		r.src.shares(r.src.state, res);

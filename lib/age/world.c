@@ -214,7 +214,7 @@ bool xw_age_is_dir(struct xw_age_world *w, xw_ino ino)
 /* ---- the place of an operation ---- */
 
 /* Set w->path to "top/path". */
-static int whole_path(struct xw_age_world *w, const char *path)
+static int full_path(struct xw_age_world *w, const char *path)
 {
 	const size_t room = strlen(w->top) + strlen(path) + 2;
 
@@ -240,7 +240,7 @@ int xw_age_world_find(struct xw_age_world *w, const char *path, bool make, struc
 	*p = (struct xw_age_place){0};
 	if (!xw_age_path_ok(path))
 		return 1;
-	rc = whole_path(w, path);
+	rc = full_path(w, path);
 	if (rc)
 		return rc;
 	slash = strrchr(w->path, '/');

@@ -129,7 +129,7 @@ static bool is_ended(void *arg)
 	return __atomic_load_n(&r->canceled, __ATOMIC_RELAXED);
 }
 
-static bool tell_progress(void *arg, const struct fsck *f, uint64_t done, uint64_t of)
+static bool forward_progress(void *arg, const struct fsck *f, uint64_t done, uint64_t of)
 {
 	static const char *const phases[FSCK_PASSES + 1] = {"bad blocks", "pass 1", "pass 2",
 							    "pass 3",     "pass 4", "pass 5"};
@@ -149,7 +149,7 @@ static int64_t number_of(const struct fsck_about *a, char letter)
 	return xw_fsck_number(a, letter, &n) && n <= INT64_MAX ? (int64_t)n : -1;
 }
 
-static void tell_finding(void *arg, const struct fsck *f, const struct fsck_told *t)
+static void forward_finding(void *arg, const struct fsck *f, const struct fsck_told *t)
 {
 	struct run *r = arg;
 	const struct fsck_about *a = t->about;
@@ -173,7 +173,7 @@ static void tell_finding(void *arg, const struct fsck *f, const struct fsck_told
 	free(text);
 }
 
-static void tell_line(void *arg, const struct fsck *f, enum fsck_line kind, const char *line)
+static void forward_line(void *arg, const struct fsck *f, enum fsck_line kind, const char *line)
 {
 	struct run *r = arg;
 
@@ -183,7 +183,7 @@ static void tell_line(void *arg, const struct fsck *f, enum fsck_line kind, cons
 
 /* ---- a run ---- */
 
-static void take_result(struct run *r, const struct fsck *f, const struct fsck_outcome *o)
+static void copy_result(struct run *r, const struct fsck *f, const struct fsck_outcome *o)
 {
 	const struct fsck_tally t = xw_fsck_tally(f, o);
 	const struct fsck_summary *s = &o->summary;
@@ -236,9 +236,9 @@ static int judge(struct xw_check *c, const struct fsck *f, const struct fsck_out
 int xw_check_run(struct xw_check *c, const char *path)
 {
 	static const struct fsck_reporter reporter = {
-		.finding = tell_finding,
-		.progress = tell_progress,
-		.line = tell_line,
+		.finding = forward_finding,
+		.progress = forward_progress,
+		.line = forward_line,
 	};
 	struct run r = {.c = c, .thread = pthread_self(), .last = {.phase = "open"}};
 	const struct xw_commit_watch watch = {.ended = is_ended, .arg = &r};
@@ -257,14 +257,14 @@ int xw_check_run(struct xw_check *c, const char *path)
 	f.opts.all_told = true;
 	if (f.opts.mode == FSCK_ASK) /* there is no terminal to ask questions */
 		f.opts.mode = FSCK_NO;
-	o.status = xw_fsck_settle(&f.opts, &f.ses.diag);
+	o.status = xw_fsck_check_options(&f.opts, &f.ses.diag);
 	if (!o.status)
 		o.status = xw_fsck_check_undo(&f.opts, &f.ses.diag);
 	if (o.status)
 		o.rc = f.ses.diag.code;
 	else
 		xw_fsck_check(&f, &o);
-	take_result(&r, &f, &o);
+	copy_result(&r, &f, &o);
 	xw_fsck_json(&f, &o, &c->json);
 	rc = judge(c, &f, &o);
 	xw_fsck_end(&f);

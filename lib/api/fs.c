@@ -165,7 +165,7 @@ const char *xw_fs_json(struct xw_fs *fs)
 		return NULL;
 	xw_json_free(j);
 	xw_json_object(j, NULL);
-	xw_tell_uuid(j, i->uuid);
+	xw_put_uuid(j, i->uuid);
 	xw_json_str(j, "label", i->label, strlen(i->label));
 	xw_json_str(j, "last_mounted_on", i->last_mounted_on, strlen(i->last_mounted_on));
 	xw_json_array(j, "features");

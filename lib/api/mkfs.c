@@ -204,7 +204,7 @@ const char *xw_mkfs_json(struct xw_mkfs *m)
 		xw_json_f64(j, "metadata_share",
 			    (double)r->metadata_blocks / (double)r->data_blocks, 5);
 	xw_json_f64(j, "seconds", r->seconds, 3);
-	xw_tell_uuid(j, r->uuid);
+	xw_put_uuid(j, r->uuid);
 	xw_json_array(j, "superblock_backups");
 	for (uint64_t i = 0; i < r->n_superblock_backups; i++)
 		xw_json_u64(j, NULL, r->superblock_backups[i]);

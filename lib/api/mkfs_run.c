@@ -119,7 +119,7 @@ static int tick_check(void *arg, uint64_t done, uint64_t total)
 	struct run *r = arg;
 	const struct xw_progress p = {.phase = "check", .done = done, .total = total};
 
-	return xw_intake_due(&r->in) || done >= total ? xw_intake_tell(&r->in, &p) : 0;
+	return xw_intake_due(&r->in) || done >= total ? xw_intake_progress(&r->in, &p) : 0;
 }
 
 /* Search for bad blocks, after all other checks have succeeded, and plan again with the result. */

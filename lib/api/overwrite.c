@@ -29,7 +29,7 @@ static const char *find_archive(int fd, uint64_t offset)
 }
 
 /* Is it a filesystem type that mkfs creates? */
-static bool is_ours(const char *type)
+static bool is_ext(const char *type)
 {
 	return !strcmp(type, "ext2") || !strcmp(type, "ext3") || !strcmp(type, "ext4") ||
 	       !strcmp(type, "ext4dev") /* -E test_fs */ || !strcmp(type, "jbd");
@@ -48,7 +48,7 @@ static void describe(blkid_probe pr, char *what, size_t size, bool *ours)
 			snprintf(what, size, "a %s partition table", type);
 		return;
 	}
-	*ours = is_ours(type);
+	*ours = is_ext(type);
 	if (blkid_probe_lookup_value(pr, "LABEL", &label, NULL))
 		label = NULL;
 	if (!blkid_probe_lookup_value(pr, "USAGE", &usage, NULL) && strcmp(usage, "filesystem"))
@@ -95,7 +95,7 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t window, char *what, size_t 
  * For --replace, without a known signature: any data protects the file. Overwriting in place is
  * allowed, as in mke2fs.
  */
-static int look_for_data(struct xw_mkfs *m, const char *path, int fd, char *what, size_t size)
+static int find_data(struct xw_mkfs *m, const char *path, int fd, char *what, size_t size)
 {
 	auto_free uint8_t *buf = malloc(PIECE);
 	off_t at = 0, hole = 0;
@@ -144,7 +144,7 @@ static int check(struct xw_mkfs *m, const char *path, int fd, const struct stat 
 	if (rc || (ours && m->replace)) /* --replace allows to replace an old image */
 		return rc;
 	if (!what[0] && m->replace)
-		rc = look_for_data(m, path, fd, what, sizeof(what));
+		rc = find_data(m, path, fd, what, sizeof(what));
 	return rc || !what[0] ? rc : xw_fail(&m->diag, XW_ERR_EXISTS, "%s: holds %s", path, what);
 }
 

@@ -110,7 +110,7 @@ double xw_intake_seconds(const struct xw_intake *in); /* since xw_intake_begin()
 /* Is a progress report due? */
 bool xw_intake_due(const struct xw_intake *in);
 /* Report progress. XW_ERR_CANCELED. */
-int xw_intake_tell(struct xw_intake *in, const struct xw_progress *p);
+int xw_intake_progress(struct xw_intake *in, const struct xw_progress *p);
 int xw_intake_report(struct xw_intake *in, const char *phase);
 /*
  * Callbacks of sources: called periodically while data is read, and before each entry. arg: the

@@ -194,7 +194,7 @@ bool xw_intake_due(const struct xw_intake *in)
 	return in->m->progress && xw_seconds_since(&in->last_tick) >= XW_TELL_EACH;
 }
 
-int xw_intake_tell(struct xw_intake *in, const struct xw_progress *p)
+int xw_intake_progress(struct xw_intake *in, const struct xw_progress *p)
 {
 	struct xw_mkfs *m = in->m;
 
@@ -216,7 +216,7 @@ int xw_intake_report(struct xw_intake *in, const char *phase)
 		.files = in->fill.entries,
 	};
 
-	return xw_intake_tell(in, &p);
+	return xw_intake_progress(in, &p);
 }
 
 int xw_intake_tick(void *arg)

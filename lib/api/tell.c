@@ -25,7 +25,7 @@ double xw_seconds_since(const struct timespec *t)
 	return (double)(now.tv_sec - t->tv_sec) + (double)(now.tv_nsec - t->tv_nsec) / 1e9;
 }
 
-void xw_tell_uuid(struct xw_json *j, const uint8_t uuid[16])
+void xw_put_uuid(struct xw_json *j, const uint8_t uuid[16])
 {
 	static const char hex[] = "0123456789abcdef";
 	char text[36], *p = text;

@@ -21,6 +21,6 @@ void xw_forward_log(struct xw_diag *diag, struct xw_log_to *to, xw_log_cb *cb, v
 /* Seconds since *t, a time of CLOCK_MONOTONIC. */
 double xw_seconds_since(const struct timespec *t);
 /* Write the member "uuid". */
-void xw_tell_uuid(struct xw_json *j, const uint8_t uuid[16]);
+void xw_put_uuid(struct xw_json *j, const uint8_t uuid[16]);
 
 #endif

@@ -122,7 +122,7 @@ static int put_name(struct xw_exporter *x, struct xw_export_item *item)
 	int rc = 0;
 
 	if (linked) {
-		item->link = xw_links_seen(&x->links, e->ino, e->inode.links, item->path, &rc);
+		item->link = xw_links_visit(&x->links, e->ino, e->inode.links, item->path, &rc);
 		if (rc)
 			return xw_fail_nomem(x->img->diag, "hard links");
 		item->hardlink = item->link;

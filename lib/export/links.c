@@ -48,8 +48,8 @@ static int make_room(struct xw_links *l)
 	return 0;
 }
 
-const char *xw_links_seen(struct xw_links *l, xw_ino ino, uint32_t names, const char *path,
-			  int *err)
+const char *xw_links_visit(struct xw_links *l, xw_ino ino, uint32_t names, const char *path,
+			   int *err)
 {
 	struct xw_link *e;
 

@@ -23,8 +23,8 @@ struct xw_links {
  * with `path` and `names` - 1 more names to come, or *err is XW_ERR_NOMEM. The last name of an
  * inode removes its entry.
  */
-const char *xw_links_seen(struct xw_links *l, xw_ino ino, uint32_t names, const char *path,
-			  int *err);
+const char *xw_links_visit(struct xw_links *l, xw_ino ino, uint32_t names, const char *path,
+			   int *err);
 /* The first name of the inode could not be exported: its next name becomes the first. */
 void xw_links_drop(struct xw_links *l, xw_ino ino);
 void xw_links_free(struct xw_links *l);

@@ -54,7 +54,7 @@ static int add_record(void *arg, const struct xw_xattr_ref *a)
 }
 
 /* Write an item that is no hard link. If damage is returned, nothing was written yet. */
-static int put_whole(struct pax *p, const struct xw_export_item *item, struct xw_tar_member m)
+static int put_complete(struct pax *p, const struct xw_export_item *item, struct xw_tar_member m)
 {
 	const struct xw_walk_item *e = item->at;
 	struct xw_payload payload;
@@ -89,7 +89,7 @@ static int pax_put(void *to, const struct xw_export_item *item)
 	struct pax *p = to;
 	const struct xw_tar_member m = member_of(item);
 	int rc = item->hardlink ? xw_tar_put_member(&p->out, &m, &p->records)
-				: put_whole(p, item, m);
+				: put_complete(p, item, m);
 
 	p->x.stats->bytes_out = p->out.total;
 	p->x.foreign = p->out.failed != 0;

@@ -16,7 +16,7 @@
 #include "plan/usage.h"
 
 /* The Hurd supports none of these features, and Linux mounts no Hurd filesystem with 64bit. */
-static int settle_hurd(struct xw_mkfs_params *p, struct xw_features *asked, struct xw_diag *diag)
+static int complete_hurd(struct xw_mkfs_params *p, struct xw_features *asked, struct xw_diag *diag)
 {
 	static const char *const without[] = {"filetype", "huge_file", "metadata_csum", "64bit",
 					      "ea_inode"};
@@ -35,8 +35,8 @@ static int settle_hurd(struct xw_mkfs_params *p, struct xw_features *asked, stru
 	return 0;
 }
 
-static int settle_revision_0(struct xw_mkfs_params *p, const struct xw_features *asked,
-			     struct xw_diag *diag)
+static int complete_revision_0(struct xw_mkfs_params *p, const struct xw_features *asked,
+			       struct xw_diag *diag)
 {
 	for (int w = 0; w < XW_FW_COUNT; w++) {
 		if (asked->w[w] || p->add_journal || p->journal_bytes || p->journal_device)
@@ -53,7 +53,8 @@ static int settle_revision_0(struct xw_mkfs_params *p, const struct xw_features 
 	return 0;
 }
 
-static int settle_features(struct xw_mkfs_params *p, const struct xw_usage *u, struct xw_diag *diag)
+static int complete_features(struct xw_mkfs_params *p, const struct xw_usage *u,
+			     struct xw_diag *diag)
 {
 	struct xw_features asked = {{0}};
 	int rc = xw_usage_features(u, p, diag);
@@ -68,16 +69,16 @@ static int settle_features(struct xw_mkfs_params *p, const struct xw_usage *u, s
 		p->add_journal || p->journal_bytes || xw_has_compat(&asked, XW_COMPAT_HAS_JOURNAL);
 	p->revision = p->revision < 0 ? 1 : p->revision;
 	if (!p->revision)
-		rc = settle_revision_0(p, &asked, diag);
+		rc = complete_revision_0(p, &asked, diag);
 	else if (p->creator_os == XW_OS_HURD)
-		rc = settle_hurd(p, &asked, diag);
+		rc = complete_hurd(p, &asked, diag);
 	if (!rc)
 		rc = xw_params_imply_features(p, diag);
 	return rc ? rc : xw_features_check(&p->features, diag);
 }
 
 /* SIZE without a suffix counts KiB, or with -b blocks; a block size from a type is no unit. */
-static int settle_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
+static int complete_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
 {
 	uint64_t unit = p->block_size ? p->block_size : 1024;
 
@@ -96,7 +97,7 @@ static int settle_size(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_d
 	return 0;
 }
 
-static int settle_usage(struct xw_mkfs_params *p, struct xw_diag *diag)
+static int complete_usage(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	auto_end(xw_usage_close) struct xw_usage u;
 	int rc = xw_usage_open(p, xw_params_planned_bytes(p), diag, &u);
@@ -104,7 +105,7 @@ static int settle_usage(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (!rc)
 		rc = xw_usage_extended(&u, p, diag);
 	if (!rc)
-		rc = settle_features(p, &u, diag);
+		rc = complete_features(p, &u, diag);
 	if (!rc)
 		rc = xw_usage_values(&u, p, diag);
 	if (rc)
@@ -132,7 +133,7 @@ static int check_needs(struct xw_mkfs_params *p, struct xw_diag *diag)
 	return 0;
 }
 
-static int settle_flex(struct xw_mkfs_params *p, struct xw_diag *diag)
+static int complete_flex(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	bool flex = xw_has_incompat(&p->features, XW_INCOMPAT_FLEX_BG);
 
@@ -145,7 +146,7 @@ static int settle_flex(struct xw_mkfs_params *p, struct xw_diag *diag)
 }
 
 /* -E resize= in blocks; must be larger than the filesystem, as in mke2fs. */
-static int settle_resize(struct xw_mkfs_params *p, struct xw_diag *diag)
+static int complete_resize(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	if (p->resize_bytes)
 		p->resize_blocks = p->resize_bytes / p->block_size;
@@ -191,7 +192,7 @@ static int check_growth(const struct xw_mkfs_params *p, struct xw_diag *diag)
 }
 
 /* --grow-to: reserve descriptor blocks for that size, and choose the number of inodes for it. */
-static int settle_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
+static int complete_growth(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	const uint64_t most =
 		xw_has_incompat(&p->features, XW_INCOMPAT_64BIT) ? XW_BLK_MAX : UINT32_MAX;
@@ -296,7 +297,7 @@ int xw_params_check(struct xw_mkfs_params *p, struct xw_diag *diag)
 	int rc = xw_usage_open(p, 0, &quiet, &u);
 
 	if (!rc)
-		rc = settle_features(p, &u, &quiet);
+		rc = complete_features(p, &u, &quiet);
 	if (!rc)
 		rc = check_needs(p, &quiet);
 	if (!rc)
@@ -307,15 +308,15 @@ int xw_params_check(struct xw_mkfs_params *p, struct xw_diag *diag)
 int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag)
 {
 	static int (*const steps[])(struct xw_mkfs_params * p, struct xw_diag * diag) = {
-		settle_usage,
+		complete_usage,
 		check_needs,
-		settle_flex,
-		settle_growth,
-		settle_resize,
+		complete_flex,
+		complete_growth,
+		complete_resize,
 		check_rest,
 		xw_params_finish_features,
 	};
-	int rc = settle_size(p, dev_bytes, diag);
+	int rc = complete_size(p, dev_bytes, diag);
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(steps) && !rc; i++)
 		rc = steps[i](p, diag);

@@ -178,7 +178,7 @@ static void warn_without_feature(const struct xw_mkfs_params *p, struct xw_diag 
 	}
 }
 
-static int settle_location(struct xw_mkfs_params *p, struct xw_diag *diag)
+static int complete_location(struct xw_mkfs_params *p, struct xw_diag *diag)
 {
 	if (p->journal_at_bytes)
 		p->journal_at = p->journal_at_bytes / p->block_size;
@@ -232,5 +232,5 @@ int xw_params_finish_features(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (p->fast_commit_kib * 1024 / p->block_size > JOURNAL_BLOCKS_MAX)
 		return xw_fail(diag, XW_ERR_USAGE, "-J fast_commit_size=%llu: at most %u blocks",
 			       (unsigned long long)p->fast_commit_kib, JOURNAL_BLOCKS_MAX);
-	return settle_location(p, diag);
+	return complete_location(p, diag);
 }

@@ -70,7 +70,7 @@ static int too_small(const struct sizing *s, uint64_t need)
 		       (unsigned long long)s->blocks, s->geo->block_size, (unsigned long long)need);
 }
 
-static int wanted_inodes(struct sizing *s)
+static int needed_inodes(struct sizing *s)
 {
 	const struct xw_mkfs_params *p = s->p;
 	uint64_t bytes = s->blocks * s->geo->block_size;
@@ -251,7 +251,7 @@ static int compute_size(struct sizing *s)
 		geo->features.w[XW_FW_COMPAT] |= XW_COMPAT_RESIZE_INODE;
 	if (s->blocks > UINT32_MAX) /* the resize inode has 32-bit block numbers */
 		geo->features.w[XW_FW_COMPAT] &= ~XW_COMPAT_RESIZE_INODE;
-	rc = wanted_inodes(s);
+	rc = needed_inodes(s);
 	if (rc)
 		return rc;
 	s->reserved = geo->reserved_blocks =

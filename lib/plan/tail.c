@@ -79,7 +79,7 @@ static uint64_t in_proportion(const struct tail *t)
  * Raise t->inodes to the number of inodes wanted: at least the existing ones plus --free-inodes; or
  * more by -N, else by the ratio -i, else by --free.
  */
-static int wanted_inodes(struct tail *t, uint64_t blocks)
+static int needed_inodes(struct tail *t, uint64_t blocks)
 {
 	const struct xw_mkfs_params *p = t->p;
 	uint64_t used = t->req.inodes, want = used + p->free_inodes;
@@ -446,7 +446,7 @@ static int solve(struct tail *t, struct xw_geo *geo)
 {
 	uint64_t groups = groups_for(geo, XW_MAX(t->req.used_end, geo->first_data_block + 1ull));
 	uint64_t need, blocks = 0;
-	int rc = wanted_inodes(t, t->req.used_end);
+	int rc = needed_inodes(t, t->req.used_end);
 
 	while (!rc) {
 		groups = XW_MAX(groups, xw_div_up(t->inodes, most_inodes(t, groups)));
@@ -466,7 +466,7 @@ static int solve(struct tail *t, struct xw_geo *geo)
 			continue;
 		}
 		/* -i applies to the resulting number of blocks */
-		rc = wanted_inodes(t, blocks);
+		rc = needed_inodes(t, blocks);
 		if (!rc && t->inodes <= (uint64_t)geo->inodes_per_group * geo->groups) {
 			geo->blocks = blocks;
 			return 0;
@@ -605,7 +605,7 @@ int xw_geo_shrink(const struct xw_geo *stream, const struct xw_mkfs_params *p,
 	*out = *stream;
 	if (rc || !xw_geo_own(stream) || !t.data_group)
 		return rc;
-	rc = wanted_inodes(&t, req->used_end);
+	rc = needed_inodes(&t, req->used_end);
 	if (rc)
 		return rc;
 	/*

@@ -166,7 +166,7 @@ static int run(struct xw_tune_run *t)
 		return xw_tune_refuse(
 			t, XW_ERR_UNSUPPORTED, "unknown read-only compatible features 0x%" PRIx32,
 			t->sb.feature_ro_compat & ~(XW_UPDATE_RO_KNOWN | XW_RO_READONLY));
-	rc = xw_tune_trust(t);
+	rc = xw_tune_check_super(t);
 	if (rc)
 		return rc;
 	t->res->before = t->sb;

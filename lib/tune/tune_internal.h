@@ -86,8 +86,8 @@ typedef int xw_tune_inode_fn(void *arg, xw_ino ino, struct xw_inode *in, const u
 /* Call fn for each valid inode record; a non-zero code ends the loop. */
 int xw_tune_each_inode(struct xw_image *img, xw_tune_inode_fn *fn, void *arg);
 
-/* trust.c: XW_ERR_CORRUPT if t->sb must not be copied over its backups. */
-int xw_tune_trust(struct xw_tune_run *t);
+/* check_super.c: XW_ERR_CORRUPT if t->sb must not be copied over its backups. */
+int xw_tune_check_super(struct xw_tune_run *t);
 /* Does the group have a valid backup superblock? */
 bool xw_tune_backup(struct xw_image *img, uint64_t group, struct xw_super *out);
 

@@ -5,7 +5,7 @@
 #include "age/tool.h"
 #include "cli/redo.h"
 
-static cli_take set;
+static cli_option_fn set;
 
 #define AT(member) offsetof(struct age_args, member)
 

@@ -27,7 +27,7 @@ static bool is_no_character(const char *s, size_t n)
 }
 
 /* Number of bytes at s to print unchanged: 0 if they must be escaped. */
-static size_t stays(enum cli_escape how, const char *s, size_t left)
+static size_t is_plain(enum cli_escape how, const char *s, size_t left)
 {
 	size_t n;
 
@@ -118,7 +118,7 @@ void cli_escape(FILE *out, enum cli_escape how, const void *bytes, size_t len)
 	const char *s = bytes;
 
 	for (size_t n; len; s += n, len -= n) {
-		n = stays(how, s, len);
+		n = is_plain(how, s, len);
 		if (n)
 			fwrite(s, 1, n, out);
 		else

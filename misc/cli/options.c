@@ -132,7 +132,7 @@ int cli_version(struct cli_line *l, const struct cli_option *o, const char *valu
 
 /* ---- parsing ---- */
 
-static int take_option(struct cli_line *l, const struct cli_option *o, const char *value)
+static int parse_option(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	if (value && o->letter && !strcmp(o->letter, "-E"))
 		note_offset(l, value);
@@ -140,27 +140,27 @@ static int take_option(struct cli_line *l, const struct cli_option *o, const cha
 }
 
 /* "--name", "--name=value" or "--name value"; *next is the word behind it. */
-static int take_long(struct cli_line *l, char *word, char ***next)
+static int parse_long(struct cli_line *l, char *word, char ***next)
 {
 	const size_t len = strcspn(word, "=");
 	const struct cli_option *o = find_option(l->tool, word, len);
 	const char *value = word[len] ? word + len + 1 : NULL;
 
 	if (o && !o->value == !value)
-		return take_option(l, o, value);
+		return parse_option(l, o, value);
 	if (!o)
 		cli_line_failf(l, "unknown option %s", word);
 	else if (value)
 		cli_line_failf(l, "option %s takes no value", o->name);
 	else if (**next)
-		return take_option(l, o, *(*next)++);
+		return parse_option(l, o, *(*next)++);
 	else
 		cli_line_failf(l, "option %s needs a value", o->name);
 	return cli_line_usage(l);
 }
 
 /* Letters behind a dash; the rest of the word, or the next word, is the value of the last one. */
-static int take_letters(struct cli_line *l, const char *word, char ***next)
+static int parse_letters(struct cli_line *l, const char *word, char ***next)
 {
 	const bool stock = cli_stock_name(); /* in the words of getopt(3) */
 	int status = -1;
@@ -175,13 +175,13 @@ static int take_letters(struct cli_line *l, const char *word, char ***next)
 			return cli_line_usage(l);
 		}
 		if (!o->value) {
-			status = take_option(l, o, NULL);
+			status = parse_option(l, o, NULL);
 			continue;
 		}
 		if (word[1])
-			return take_option(l, o, word + 1);
+			return parse_option(l, o, word + 1);
 		if (**next)
-			return take_option(l, o, *(*next)++);
+			return parse_option(l, o, *(*next)++);
 		if (stock)
 			cli_line_failf(l, "option requires an argument -- '%c'", *word);
 		else
@@ -200,7 +200,7 @@ static bool wants_json(const struct cli_tool *tool, char **argv)
 	return false;
 }
 
-static int take_words(struct cli_line *l, char **next)
+static int parse_words(struct cli_line *l, char **next)
 {
 	const bool mixed = !getenv("POSIXLY_CORRECT"); /* options may follow operands */
 	char **operand = l->words;
@@ -217,7 +217,8 @@ static int take_words(struct cli_line *l, char **next)
 		}
 		if (!strcmp(word, "--"))
 			break;
-		status = word[1] == '-' ? take_long(l, word, &next) : take_letters(l, word, &next);
+		status =
+			word[1] == '-' ? parse_long(l, word, &next) : parse_letters(l, word, &next);
 	}
 	while (*next)
 		*operand++ = *next++;
@@ -240,7 +241,7 @@ int cli_line_read(struct cli_line *l, const struct cli_tool *tool, int argc, cha
 	l->words = calloc((size_t)argc + 1, sizeof(*l->words));
 	if (!l->settings || !l->words)
 		return cli_line_no_memory(l);
-	status = take_words(l, first);
+	status = parse_words(l, first);
 	if (status >= 0)
 		return status;
 	if (cli_source_date_epoch(&l->now))
@@ -260,7 +261,7 @@ static int set_offset(struct cli_line *l, const char *text)
 	const struct cli_option *o = find_option(l->tool, "-E", 2);
 
 	if (o)
-		return take_option(l, o, text);
+		return parse_option(l, o, text);
 	note_offset(l, text);
 	return l->tool->take(l, NULL, text);
 }

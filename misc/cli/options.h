@@ -17,14 +17,14 @@ struct cli_line;
 struct cli_option;
 
 /* Handles an option: -1, or the exit status after a message. */
-typedef int cli_take(struct cli_line *l, const struct cli_option *o, const char *value);
+typedef int cli_option_fn(struct cli_line *l, const struct cli_option *o, const char *value);
 
 struct cli_option {
 	const char *letter, *name; /* "-x", "--extract"; NULL: none */
 	/* Name of the value; NULL: none. Completions offer the words a and b of "a|b|NAME". */
 	const char *value;
 	const char *help; /* text of a heading without letter and name; NULL ends the table */
-	cli_take *take; /* NULL: cli_tool's */
+	cli_option_fn *take; /* NULL: cli_tool's */
 	size_t at; /* of cli_flag() and the like: offset of the member */
 	const char *as; /* the name in the library; NULL: `name`, else `letter` */
 };
@@ -32,15 +32,15 @@ struct cli_option {
 /* ---- handlers ---- */
 
 /* Pass the option to the library, in the given order: a later one may override an earlier one. */
-cli_take cli_pass, cli_pass_owner, cli_pass_group, cli_pass_date;
+cli_option_fn cli_pass, cli_pass_owner, cli_pass_group, cli_pass_date;
 /*
  * Set a member of the tool's structure, which begins with struct cli_line: a bool, an unsigned that
  * counts, a const char *.
  */
-cli_take cli_flag, cli_increment, cli_text;
-cli_take cli_always; /* an option of tar(1) or e2fsprogs for the default behavior */
-cli_take cli_refused; /* `help` is what this version does not support; not listed */
-cli_take cli_help, cli_version;
+cli_option_fn cli_flag, cli_increment, cli_text;
+cli_option_fn cli_always; /* an option of tar(1) or e2fsprogs for the default behavior */
+cli_option_fn cli_refused; /* `help` is what this version does not support; not listed */
+cli_option_fn cli_help, cli_version;
 
 /* Rows that most tools have. */
 /* clang-format off */
@@ -67,7 +67,7 @@ struct cli_tool {
 	const char *usage; /* the synopsis behind the name */
 	const char *about, *notes; /* paragraphs of --help before and after the options */
 	const struct cli_option *tables[6]; /* in the order of --help */
-	cli_take *take; /* the handler of rows without one */
+	cli_option_fn *take; /* the handler of rows without one */
 };
 
 /* ---- a command line ---- */

@@ -8,7 +8,7 @@
 /* A limit, so that a source with a million invalid entries does not hide the important message. */
 enum { WARNINGS_SHOWN = 20 };
 
-bool cli_line_says(const struct cli_line *l, enum xw_severity severity)
+bool cli_line_logs(const struct cli_line *l, enum xw_severity severity)
 {
 	if (severity == XW_NOTE)
 		return !l->quiet;
@@ -25,7 +25,7 @@ void cli_run_log(void *arg, enum xw_severity severity, const char *line)
 			return;
 		cli_progress_wipe(&run->bar);
 		cli_warning("%s", line);
-	} else if (cli_line_says(run->line, severity)) {
+	} else if (cli_line_logs(run->line, severity)) {
 		cli_progress_wipe(&run->bar);
 		cli_note("%s", line);
 	}

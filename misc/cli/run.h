@@ -14,7 +14,7 @@ struct cli_run {
 };
 
 /* Does the user want lines of this severity, which is not XW_WARNING? */
-bool cli_line_says(const struct cli_line *l, enum xw_severity severity);
+bool cli_line_logs(const struct cli_line *l, enum xw_severity severity);
 /* Callbacks; arg is the struct cli_run. */
 void cli_run_log(void *arg, enum xw_severity severity, const char *line);
 int cli_run_progress(void *arg, const struct xw_progress *p);

@@ -14,7 +14,7 @@ static const struct cli_option options[] = {
 	{"-m", NULL, NULL, "is the image in use? (multiple mount protection)", cli_flag, AT(mmp)},
 	{"-f", "--force", NULL, "also an image with unknown features", cli_flag, AT(force)},
 	{"-o", NULL, "superblock=BLOCK,blocksize=BYTES",
-	 "use that backup superblock, and its block size", xw_show_take_source, AT(source)},
+	 "use that backup superblock, and its block size", xw_show_set_source, AT(source)},
 	SHOW_SOURCE_ROWS(struct dump_args),
 	CLI_QUIET("print nothing but problems"),
 	CLI_VERBOSE("print more"),

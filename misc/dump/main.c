@@ -38,7 +38,7 @@ static void end_json(struct xw_json *json, struct problems *p)
 		puts(xw_json_text(json));
 }
 
-static int look_at(const struct dump_args *args, struct xw_show *s, struct xw_dev *dev,
+static int examine(const struct dump_args *args, struct xw_show *s, struct xw_dev *dev,
 		   struct xw_diag *diag)
 {
 	struct xw_image *img;
@@ -83,7 +83,7 @@ static int run(const struct dump_args *args)
 			xw_json_object(&json, NULL);
 			xw_show_pending(&json, pending);
 		}
-		rc = look_at(args, &s, dev, &diag);
+		rc = examine(args, &s, dev, &diag);
 		xw_dev_close(dev);
 	}
 	if (rc < 0) {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static cli_take of_archive, of_extract, take_auto;
+static cli_option_fn of_archive, of_extract, set_auto;
 
 #define AT(member) offsetof(struct export_args, member)
 
@@ -43,7 +43,7 @@ static const struct cli_option options[] = {
 	{"-J", "--xz", NULL, "compress", of_archive},
 	{NULL, "--zstd", NULL, "compress", of_archive},
 	{NULL, "--lz4", NULL, "compress", of_archive},
-	{"-a", "--auto-compress", NULL, "compress according to the suffix of FILE", take_auto},
+	{"-a", "--auto-compress", NULL, "compress according to the suffix of FILE", set_auto},
 	{NULL, "--level", "N", "compression level", of_archive},
 	CLI_HEADING("Extracting"),
 	{"-p", "--preserve-permissions", NULL, "modes as they are, without umask (default as root)",
@@ -96,7 +96,7 @@ static int of_extract(struct cli_line *l, const struct cli_option *o, const char
 }
 
 /* Passed on with the name of the output file. */
-static int take_auto(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_auto(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	struct export_args *args = (void *)l;
 

@@ -22,7 +22,7 @@ struct args {
 	const char *svg; /* "-": standard output, which then has no report */
 };
 
-static cli_take set_chunk;
+static cli_option_fn set_chunk;
 
 static const struct cli_option options[] = {
 	{"-c", NULL, "KIB", "count the free chunks of this size, a power of two", set_chunk},

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static cli_take take_dir, take_dry_run;
+static cli_option_fn set_dir, set_dry_run;
 
 static const struct cli_option sources[] = {
 	CLI_HEADING("Sources"),
-	{"-C", NULL, "DIR", "look for SOURCEs in DIR", take_dir},
+	{"-C", NULL, "DIR", "look for SOURCEs in DIR", set_dir},
 	CLI_END,
 };
 
@@ -29,7 +29,7 @@ static const struct cli_option change[] = {
 
 static const struct cli_option running[] = {
 	{"-z", "--undo-file", "FILE", "write what is overwritten to FILE, for e2undo(8)"},
-	{"-n", "--dry-run", NULL, "write nothing; report what an import would do", take_dry_run},
+	{"-n", "--dry-run", NULL, "write nothing; report what an import would do", set_dry_run},
 	CLI_HEADING("Running"),
 	{NULL, "--jobs", "N", "threads (default: processors); does not change the image"},
 	CLI_QUIET("print nothing but problems"),
@@ -64,7 +64,7 @@ static char *in_dir(const char *dir, const char *name)
 }
 
 /* As in tar(1), a further -C is relative to the previous one. */
-static int take_dir(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_dir(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	struct import_args *args = (void *)l;
 	char *dir;
@@ -80,7 +80,7 @@ static int take_dir(struct cli_line *l, const struct cli_option *o, const char *
 	return -1;
 }
 
-static int take_dry_run(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_dry_run(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	((struct import_args *)(void *)l)->dry_run = true;
 	return cli_pass(l, o, value);

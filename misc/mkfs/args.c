@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static cli_take take_source, take_flag, take_force, take_nodiscard, take_quota_types, take_extended;
+static cli_option_fn add_source, set_flag, set_force, set_nodiscard, set_quota_types, set_extended;
 
 #define AT(member) offsetof(struct mkfs_args, member)
 
@@ -20,7 +20,7 @@ static const struct cli_option filling[] = {
 	{"-d", NULL, "SOURCE",
 	 "a directory, an archive of any format or compression, - for a stream on standard "
 	 "input, oci:PATH[:REF] or docker-archive:FILE[:TAG]",
-	 take_source},
+	 add_source},
 	CLI_END,
 };
 
@@ -54,20 +54,20 @@ static const struct cli_option options[] = {
 	{"-M", NULL, "PATH", "last mounted on"},
 	{"-e", NULL, "continue|remount-ro|panic", "behavior on errors"},
 	{"-o", NULL, "OS", "creator"},
-	{"-Q", NULL, "TYPES", "old name of -E quotatype=TYPES", take_quota_types},
-	{"-R", NULL, "LIST", "old name of -E LIST", take_extended},
+	{"-Q", NULL, "TYPES", "old name of -E quotatype=TYPES", set_quota_types},
+	{"-R", NULL, "LIST", "old name of -E LIST", set_extended},
 	{"-k", NULL, NULL, "keeping the bad block list", cli_refused},
 	CLI_HEADING("Running"),
-	{"-n", NULL, NULL, "plan only, write nothing", take_flag, AT(dry_run)},
-	{"-F", "--force", NULL, "overwrite an existing filesystem or file", take_force, .as = "-F"},
-	{"-K", NULL, NULL, "do not discard the blocks of a device first", take_nodiscard},
+	{"-n", NULL, NULL, "plan only, write nothing", set_flag, AT(dry_run)},
+	{"-F", "--force", NULL, "overwrite an existing filesystem or file", set_force, .as = "-F"},
+	{"-K", NULL, NULL, "do not discard the blocks of a device first", set_nodiscard},
 	{"-D", NULL, NULL, "direct I/O"},
 	{"-S", NULL, NULL, "write superblocks and descriptors only, over a damaged filesystem"},
 	{"-z", NULL, "FILE", "write what is overwritten to FILE, for e2undo(8)", cli_text,
 	 AT(undo_file)},
 	CLI_PARTITION,
 	{NULL, "--replace", NULL, "replace an old image by a new file, once that is complete",
-	 take_flag, AT(replace)},
+	 set_flag, AT(replace)},
 	{NULL, "--jobs", "N", "threads (default: processors); does not change the image"},
 	CLI_QUIET("print nothing but problems"),
 	CLI_VERBOSE("print more; twice: statistics"),
@@ -90,7 +90,7 @@ static const struct cli_tool tool = {
 	.take = cli_pass,
 };
 
-static int take_source(struct cli_line *l, const struct cli_option *o, const char *value)
+static int add_source(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	struct mkfs_args *args = (void *)l;
 
@@ -100,20 +100,20 @@ static int take_source(struct cli_line *l, const struct cli_option *o, const cha
 }
 
 /* Pass an option on that this tool has a member for, too. */
-static int take_flag(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_flag(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	cli_flag(l, o, value);
 	return cli_pass(l, o, value);
 }
 
-static int take_force(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_force(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	((struct mkfs_args *)(void *)l)->force++;
 	return cli_pass(l, o, value);
 }
 
 /* The name of -E nodiscard before -E existed. */
-static int take_nodiscard(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_nodiscard(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	(void)o, (void)value;
 	cli_line_push(l, "-E", "nodiscard");
@@ -121,7 +121,7 @@ static int take_nodiscard(struct cli_line *l, const struct cli_option *o, const 
 }
 
 /* The name of -E quotatype= before 1.43. */
-static int take_quota_types(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_quota_types(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	char *text;
 
@@ -132,7 +132,7 @@ static int take_quota_types(struct cli_line *l, const struct cli_option *o, cons
 }
 
 /* The name of -E before 1.39. */
-static int take_extended(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_extended(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	(void)o;
 	cli_line_extended(l, value);
@@ -149,7 +149,7 @@ static void push_sectors(struct cli_line *l)
 		cli_line_push(l, "physical-sector-size", physical);
 }
 
-static int take_operands(struct mkfs_args *args)
+static int read_operands(struct mkfs_args *args)
 {
 	struct cli_line *l = &args->line;
 	int status = cli_line_first(l, &args->image);
@@ -220,7 +220,7 @@ int mkfs_args_parse(struct mkfs_args *args, int argc, char **argv)
 	push_sectors(l);
 	status = cli_source_config(l);
 	if (status < 0)
-		status = take_operands(args);
+		status = read_operands(args);
 	if (status >= 0)
 		return status;
 	for (size_t i = 0; i < args->source_count; i++)

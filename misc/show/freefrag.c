@@ -93,7 +93,7 @@ static int add_group(struct xw_freefrag *ff, uint64_t g, uint32_t longest, struc
 
 int xw_freefrag_measure(struct xw_show *s, struct xw_image *img, struct xw_freefrag *ff)
 {
-	const unsigned look = show_look(s, img);
+	const unsigned look = show_lenient(s, img);
 	auto_free void *bits = malloc(img->block_size);
 	struct measure m = {.ff = ff, .ratio = xw_image_cluster_bits(img)};
 	int rc = bits ? show_sysmap(s, img) : xw_fail_nomem(img->diag, "bitmap");

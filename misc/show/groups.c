@@ -318,7 +318,7 @@ static void each_group(struct xw_show *s, struct xw_image *img,
 
 int xw_show_groups(struct xw_show *s, struct xw_image *img)
 {
-	const unsigned look = show_look(s, img);
+	const unsigned look = show_lenient(s, img);
 	auto_free void *bits = malloc(img->block_size);
 	int rc = bits ? show_sysmap(s, img) : xw_fail_nomem(img->diag, "bitmap");
 
@@ -355,7 +355,7 @@ static void places_line(struct xw_show *s, struct xw_image *img, const struct vi
 
 int xw_show_places(struct xw_show *s, struct xw_image *img)
 {
-	const unsigned look = show_look(s, img);
+	const unsigned look = show_lenient(s, img);
 
 	fputs("group:block:super:gdt:bbitmap:ibitmap:itable\n", s->out);
 	each_group(s, img, places_line, NULL);
@@ -401,7 +401,7 @@ static void stats_lines(struct xw_show *s, struct xw_image *img, const struct vi
 
 int xw_show_group_stats(struct xw_show *s, struct xw_image *img, bool groups)
 {
-	const unsigned look = show_look(s, img);
+	const unsigned look = show_lenient(s, img);
 	uint64_t dirs = 0;
 	struct xw_group_desc gd;
 

@@ -123,13 +123,13 @@ static void show_jsb(struct xw_show *s, const uint8_t *buf, const struct xw_supe
 
 	memcpy(&magic, buf, sizeof(magic));
 	if (getbe32(magic) != XW_JBD2_MAGIC) {
-		show_wrong(s, "%s: journal: the superblock has no magic number", name);
+		show_damage(s, "%s: journal: the superblock has no magic number", name);
 		return;
 	}
 	if (rc)
-		show_wrong(s, "%s: journal: the superblock is damaged", name);
+		show_damage(s, "%s: journal: the superblock is damaged", name);
 	else if (!s->no_csum && xw_jsb_verify(buf))
-		show_wrong(s, "%s: journal: superblock: checksum mismatch", name);
+		show_damage(s, "%s: journal: superblock: checksum mismatch", name);
 	journal_rows(s, &j, sb);
 }
 
@@ -150,7 +150,7 @@ static int read_journal(struct xw_image *img, uint8_t *buf)
 
 int xw_show_journal(struct xw_show *s, struct xw_image *img)
 {
-	const unsigned look = show_look(s, img);
+	const unsigned look = show_lenient(s, img);
 	uint8_t buf[XW_JSB_SIZE];
 
 	if (img->sb.journal_inum && !(img->sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV)) {
@@ -208,7 +208,7 @@ static void mmp_rows(struct xw_show *s, const struct xw_mmp *m)
 
 int xw_show_mmp(struct xw_show *s, struct xw_image *img)
 {
-	const unsigned look = show_look(s, img);
+	const unsigned look = show_lenient(s, img);
 	uint8_t buf[XW_MMP_SIZE];
 	struct xw_mmp m;
 
@@ -217,13 +217,13 @@ int xw_show_mmp(struct xw_show *s, struct xw_image *img)
 	if (xw_image_meta(img, img->sb.mmp_block, 0, buf, sizeof(buf)))
 		show_problem(s, img->diag);
 	else if (xw_mmp_decode(buf, &m))
-		show_wrong(s, "%s: MMP: block %" PRIu64 " has no magic number", img->dev->name,
-			   img->sb.mmp_block);
+		show_damage(s, "%s: MMP: block %" PRIu64 " has no magic number", img->dev->name,
+			    img->sb.mmp_block);
 	else {
 		if (!s->no_csum && xw_super_has_csum(&img->sb) &&
 		    xw_mmp_verify(buf, img->csum_seed))
-			show_wrong(s, "%s: MMP: block %" PRIu64 ": checksum mismatch",
-				   img->dev->name, img->sb.mmp_block);
+			show_damage(s, "%s: MMP: block %" PRIu64 ": checksum mismatch",
+				    img->dev->name, img->sb.mmp_block);
 		mmp_rows(s, &m);
 	}
 	return show_done(s, img, look, 0);
@@ -244,7 +244,7 @@ static void put_bad(struct xw_show *s, xw_blk blk, bool list)
 
 int xw_show_bad_blocks(struct xw_show *s, struct xw_image *img, bool list)
 {
-	const unsigned look = show_look(s, img);
+	const unsigned look = show_lenient(s, img);
 	struct xw_inode inode;
 	struct xw_map_iter it;
 	struct xw_map_run run;
@@ -258,8 +258,8 @@ int xw_show_bad_blocks(struct xw_show *s, struct xw_image *img, bool list)
 		rc = xw_map_begin(img, XW_INO_BAD, &inode, 0, &it);
 		while (!rc && (rc = xw_map_next(&it, &run)) > 0) {
 			if (run.pblk < end)
-				show_wrong(s, "%s: bad blocks: %" PRIu64 " is out of order",
-					   img->dev->name, run.pblk);
+				show_damage(s, "%s: bad blocks: %" PRIu64 " is out of order",
+					    img->dev->name, run.pblk);
 			end = run.pblk + run.len;
 			for (uint64_t i = 0; i < run.len; i++)
 				put_bad(s, run.pblk + i, list);

@@ -183,7 +183,7 @@ void show_problem(struct xw_show *s, struct xw_diag *diag)
 	xw_diag_clear(diag);
 }
 
-void show_wrong(struct xw_show *s, const char *fmt, ...)
+void show_damage(struct xw_show *s, const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
@@ -196,7 +196,7 @@ void show_wrong(struct xw_show *s, const char *fmt, ...)
 		s->problem(s->arg, line);
 }
 
-unsigned show_look(const struct xw_show *s, struct xw_image *img)
+unsigned show_lenient(const struct xw_show *s, struct xw_image *img)
 {
 	const unsigned before = img->flags;
 

@@ -36,10 +36,10 @@ void show_uuid(struct xw_show *s, const char *name, const uint8_t uuid[16]);
 /* Report and clear the message in img->diag. */
 void show_problem(struct xw_show *s, struct xw_diag *diag);
 /* Report a message. */
-void show_wrong(struct xw_show *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void show_damage(struct xw_show *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Read img leniently until the matching call; returns the previous flags. */
-unsigned show_look(const struct xw_show *s, struct xw_image *img);
+unsigned show_lenient(const struct xw_show *s, struct xw_image *img);
 /* The final result: rc, or the failure of out or of a memory allocation. */
 int show_done(struct xw_show *s, struct xw_image *img, unsigned look, int rc);
 

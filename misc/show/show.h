@@ -130,14 +130,14 @@ struct xw_show_source {
  * Handles "-o superblock=BLOCK,blocksize=BYTES" and "-E offset=BYTES"; `at` of the row is the
  * offset of a struct xw_show_source.
  */
-cli_take xw_show_take_source;
+cli_option_fn xw_show_set_source;
 /* Rows of a tool whose structure T has the member `source`. */
 /* clang-format off */
 #define SHOW_SOURCE_ROWS(T) \
 	{"-i", NULL, NULL, "IMAGE is a file made by e2image(8)", cli_flag, \
 	 offsetof(T, source.e2image)}, \
 	{"-E", NULL, "offset=BYTES", "where in IMAGE the filesystem begins", \
-	 xw_show_take_source, offsetof(T, source)}, \
+	 xw_show_set_source, offsetof(T, source)}, \
 	CLI_PARTITION, \
 	{NULL, "--redo-file", "FILE", "redo file of an interrupted change", cli_text, \
 	 offsetof(T, source.redo_file)}

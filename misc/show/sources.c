@@ -44,7 +44,7 @@ void xw_show_log(void *arg, enum xw_log_level level, const char *line)
 
 	if (level == XW_LOG_WARN && !l->quiet)
 		cli_warning("%s", line);
-	else if (level != XW_LOG_WARN && cli_line_says(l, (enum xw_severity)level))
+	else if (level != XW_LOG_WARN && cli_line_logs(l, (enum xw_severity)level))
 		cli_note("%s", line);
 }
 
@@ -79,7 +79,7 @@ static int set_one(struct cli_line *l, struct xw_show_source *src, const char *o
 			       is_o ? "superblock=BLOCK and blocksize=BYTES" : "offset=BYTES");
 }
 
-int xw_show_take_source(struct cli_line *l, const struct cli_option *o, const char *value)
+int xw_show_set_source(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	struct xw_show_source *src = (void *)((char *)l + o->at);
 	int status;

@@ -389,9 +389,9 @@ int xw_show_raw_super(struct xw_show *s, struct xw_dev *dev, struct xw_super *sb
 	if (rc)
 		return rc;
 	if (xw_super_decode(buf, sb))
-		show_wrong(s, "%s: superblock: impossible values", dev->name);
+		show_damage(s, "%s: superblock: impossible values", dev->name);
 	if (!s->no_csum && xw_super_verify(buf))
-		show_wrong(s, "%s: superblock: checksum mismatch", dev->name);
+		show_damage(s, "%s: superblock: checksum mismatch", dev->name);
 	show_super_rows(s, sb);
 	return 0;
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-static cli_take set, set_lastcheck;
+static cli_option_fn set, set_lastcheck;
 
 #define AT(member) offsetof(struct tune_args, member)
 
@@ -130,7 +130,7 @@ static int set_lastcheck(struct cli_line *l, const struct cli_option *o, const c
 }
 
 /* The current time, unless it is before 1970: SOURCE_DATE_EPOCH, else the clock. */
-static void settle_now(struct tune_args *args)
+static void resolve_now(struct tune_args *args)
 {
 	if (args->line.now)
 		(void)xw_tune_option(&args->o, "now", args->line.now);
@@ -146,7 +146,7 @@ static int parse_e2label(struct tune_args *args, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	settle_now(args);
+	resolve_now(args);
 	if (argc < 2)
 		return cli_line_operands(l, "the name of the image is missing");
 	if (argc > 3)
@@ -194,7 +194,7 @@ int tune_args_parse(struct tune_args *args, int argc, char **argv)
 	status = cli_line_read(l, &tool, argc, argv);
 	if (status >= 0)
 		return status;
-	settle_now(args);
+	resolve_now(args);
 	image = *l->operands;
 	status = cli_line_first(l, &args->image);
 	if (status >= 0)

@@ -23,7 +23,7 @@ struct args {
 	bool offset_set, force, dry_run;
 };
 
-static cli_take take_offset, take_partition;
+static cli_option_fn set_start, set_partition;
 
 #define AT(member) offsetof(struct args, member)
 
@@ -33,7 +33,7 @@ static const struct cli_option options[] = {
 	{"-n", NULL, NULL, "only verify UNDO_FILE and that state; write nothing", cli_flag,
 	 AT(dry_run)},
 	{"-o", NULL, "BYTES", "where in IMAGE the filesystem begins (default: as in UNDO_FILE)",
-	 take_offset},
+	 set_start},
 	CLI_PARTITION,
 	{"-z", NULL, "FILE", "write what is overwritten to another undo file", cli_text,
 	 AT(undo_file)},
@@ -51,7 +51,7 @@ static const struct cli_tool tool = {
 	.about = "Undo a change of IMAGE: write the content of UNDO_FILE over it.",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 	.tables = {options},
-	.take = take_partition,
+	.take = set_partition,
 };
 
 static int set_offset(struct args *args, const char *value)
@@ -62,7 +62,7 @@ static int set_offset(struct args *args, const char *value)
 	return -1;
 }
 
-static int take_offset(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_start(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	(void)o;
 	l->placed = true;
@@ -70,7 +70,7 @@ static int take_offset(struct cli_line *l, const struct cli_option *o, const cha
 }
 
 /* --partition or IMAGE?offset=, as "offset=BYTES". */
-static int take_partition(struct cli_line *l, const struct cli_option *o, const char *value)
+static int set_partition(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	(void)o;
 	return set_offset((void *)l, value + strlen("offset="));

@@ -342,7 +342,7 @@ START_TEST(feature_words)
 		ck_assert_uint_eq(u.ro, 0);
 		snprintf(name, sizeof(name), "compat 0x%x, incompat 0x%x, ro_compat 0x%x",
 			 features[i].compat, features[i].incompat, features[i].ro);
-		ck_assert_msg(fsck_features_are_odd(&sb) == features[i].odd, "%s", name);
+		ck_assert_msg(fsck_features_are_implausible(&sb) == features[i].odd, "%s", name);
 		ck_assert_msg(fsck_super_is_newer(&sb, &mended) == features[i].newer, "%s", name);
 		sb.first_ino++; /* and something else */
 		ck_assert(!fsck_super_is_newer(&sb, &mended));

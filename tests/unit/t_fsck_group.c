@@ -311,23 +311,23 @@ START_TEST(bits)
 					   .free_blocks = bitmaps[i].free};
 
 		put_bits(BLOCK, bitmaps[i].used, bitmaps[i].n, bitmaps[i].hole);
-		ck_assert_msg(fsck_inode_bitmap_is_sound(&f, &gd, BLOCK, buf) == bitmaps[i].sound,
+		ck_assert_msg(fsck_inode_bitmap_is_valid(&f, &gd, BLOCK, buf) == bitmaps[i].sound,
 			      "row %zu", i);
 		if (bitmaps[i].n != 64 || bitmaps[i].used == 64)
 			continue;
 		/* the last group has 8191 blocks, the first one 8192 */
 		put_bits(BLOCK, 8192 - 64 + bitmaps[i].used, 8192, 8192 - 64);
 		gd.free_blocks = 64 - bitmaps[i].used + 1;
-		ck_assert_int_eq(fsck_block_bitmap_is_sound(&f, 0, &gd, BLOCK), !bitmaps[i].flags);
+		ck_assert_int_eq(fsck_block_bitmap_is_valid(&f, 0, &gd, BLOCK), !bitmaps[i].flags);
 	}
 	put_bits(BLOCK, 100, 8191, 0);
-	ck_assert(fsck_block_bitmap_is_sound(&f, 1, &(struct xw_group_desc){.free_blocks = 8092},
+	ck_assert(fsck_block_bitmap_is_valid(&f, 1, &(struct xw_group_desc){.free_blocks = 8092},
 					     BLOCK));
-	ck_assert(!fsck_block_bitmap_is_sound(
+	ck_assert(!fsck_block_bitmap_is_valid(
 		&f, 0, &(struct xw_group_desc){.free_blocks = 8092 + 1}, BLOCK));
-	ck_assert(!fsck_block_bitmap_is_sound(&f, 1, &(struct xw_group_desc){.free_blocks = 8091},
+	ck_assert(!fsck_block_bitmap_is_valid(&f, 1, &(struct xw_group_desc){.free_blocks = 8091},
 					      BLOCK));
-	ck_assert(!fsck_block_bitmap_is_sound(&f, 1, &(struct xw_group_desc){.free_blocks = 8092},
+	ck_assert(!fsck_block_bitmap_is_valid(&f, 1, &(struct xw_group_desc){.free_blocks = 8092},
 					      BLOCKS));
 	close_bytes();
 }

@@ -215,7 +215,7 @@ static int set_all(const char *options)
 
 		status = word[1] == ':' ? set(option, word + 2) : set(word, NULL);
 	}
-	return status ? status : xw_fsck_settle(&o, &diag);
+	return status ? status : xw_fsck_check_options(&o, &diag);
 }
 
 START_TEST(combinations)
@@ -238,13 +238,13 @@ END_TEST
 START_TEST(times)
 {
 	start();
-	ck_assert_int_eq(xw_fsck_settle(&o, &diag), 0);
+	ck_assert_int_eq(xw_fsck_check_options(&o, &diag), 0);
 	ck_assert(o.now > 1700000000 && o.latest == o.now);
 	start();
-	ck_assert(!set("now", "1000") && !xw_fsck_settle(&o, &diag));
+	ck_assert(!set("now", "1000") && !xw_fsck_check_options(&o, &diag));
 	ck_assert(o.now == 1000 && o.latest > 1700000000);
 	start();
-	ck_assert(!set("now", "99999999999") && !xw_fsck_settle(&o, &diag));
+	ck_assert(!set("now", "99999999999") && !xw_fsck_check_options(&o, &diag));
 	ck_assert(o.now == 99999999999 && o.latest == o.now);
 }
 END_TEST

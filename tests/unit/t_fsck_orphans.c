@@ -91,7 +91,7 @@ START_TEST(inodes)
 				o.seed, xw_inode_seed(f.ses.img->csum_seed, FILE_INO, GENERATION));
 		}
 		xw_vec_free(&o.runs);
-		ck_assert_msg(fsck_orphan_file_is_sound(&o) == records[i].valid, "%s",
+		ck_assert_msg(fsck_orphan_file_is_valid(&o) == records[i].valid, "%s",
 			      records[i].what);
 		ck_assert_msg(fsck_orphan_file_is(&o) == !records[i].no_blocks, "%s",
 			      records[i].what);
@@ -148,17 +148,17 @@ START_TEST(blocks)
 		ck_assert_uint_eq(o.blocks, BLOCKS_OF_IT);
 		ck_assert_uint_eq(o.known, BLOCKS_OF_IT);
 		ck_assert_uint_eq(o.good, BLOCKS_OF_IT - k);
-		ck_assert_int_eq(fsck_orphan_file_is_sound(&o), !k);
+		ck_assert_int_eq(fsck_orphan_file_is_valid(&o), !k);
 		ck_assert(fsck_orphan_file_is(&o));
 		f.ses.img->sb.feature_ro_compat &= ~XW_RO_METADATA_CSUM;
 		o = look();
 		ck_assert_uint_eq(o.good, BLOCKS_OF_IT);
-		ck_assert(fsck_orphan_file_is_sound(&o));
+		ck_assert(fsck_orphan_file_is_valid(&o));
 		memset(block, 0, BS);
 		put(BLOCK + 1, block, BS);
 		o = look();
 		ck_assert_uint_eq(o.known, BLOCKS_OF_IT - 1);
-		ck_assert(!fsck_orphan_file_is_sound(&o));
+		ck_assert(!fsck_orphan_file_is_valid(&o));
 		close_bytes();
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The owner map of xw-fsck, the writes that it allows and keeps, and the last look before a commit:
+ * The owner map of xw-fsck, the writes that it allows and keeps, and the final check before a commit:
  * contents of a file that a repair has changed.
  */
 #include "config.h"
@@ -135,7 +135,7 @@ START_TEST(updates)
 	ck_assert(fsck_may_change(&f, f.ses.img->sb.first_data_block));
 	ok(fsck_claim(&f, FSCK_O_DATA, at, n, NULL));
 	ck_assert(!fsck_may_change(&f, at));
-	ok(fsck_give(&f, FSCK_O_SYSTEM, at, n));
+	ok(fsck_reassign(&f, FSCK_O_SYSTEM, at, n));
 	ck_assert(fsck_may_change(&f, at) && fsck_owns(&f, FSCK_O_SYSTEM, at, n));
 	ck_assert(!fsck_owns(&f, FSCK_O_DATA, at, 1) && !fsck_is_contested(&f, at));
 	ok(fsck_claim(&f, FSCK_O_DIR, at + n, n, NULL));
@@ -219,7 +219,7 @@ START_TEST(kept_writes)
 	ok(fsck_claim(&f, FSCK_O_DIR, at, 1, NULL));
 	ok(fsck_claim(&f, FSCK_O_MAP, at + n, 1, NULL));
 	ok(fsck_claim(&f, FSCK_O_DATA, at + n, 1, NULL)); /* contested */
-	ok(fsck_settle(&f)); /* nobody has claimed the third */
+	ok(fsck_finish_claims(&f)); /* nobody has claimed the third */
 	ck_assert(f.round.changed);
 	ck_assert_int_eq(byte_at(at), 2);
 	ck_assert_int_eq(byte_at(at + n), 0);
@@ -235,7 +235,7 @@ START_TEST(refused_writes)
 
 	ok(fsck_claim(&f, FSCK_O_DIR, at, 1, NULL));
 	ok(fsck_claim(&f, FSCK_O_DATA, at + n, 1, NULL));
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	ok(put(FSCK_O_DIR, at, 1));
 	ck_assert_int_eq(byte_at(at), 1);
 	f.round.changed = false;
@@ -253,7 +253,7 @@ START_TEST(refused_writes)
 }
 END_TEST
 
-/* ---- the last look ---- */
+/* ---- the final check ---- */
 
 /* A file with BLOCKS blocks, on the base as well. */
 static void add_file(void)
@@ -283,7 +283,7 @@ static void add_file(void)
 	ok(fsck_inode_make(&f, INO, &facts));
 	facts->flags = FSCK_I_USED;
 	ok(fsck_claim(&f, FSCK_O_DATA, at, BLOCKS, NULL));
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 }
 
 static void change(xw_blk blk, int byte)
@@ -298,15 +298,15 @@ START_TEST(changed_contents)
 {
 	open_world(_i);
 	add_file();
-	ok(fsck_last_look(&f));
+	ok(fsck_final_check(&f));
 	change(at + 1, 0); /* as it was */
-	ok(fsck_last_look(&f));
+	ok(fsck_final_check(&f));
 	change(at + BLOCKS - 1, 5);
-	ck_assert_int_eq(fsck_last_look(&f), XW_ERR_INTERNAL);
+	ck_assert_int_eq(fsck_final_check(&f), XW_ERR_INTERNAL);
 	ck_assert_ptr_nonnull(strstr(f.ses.diag.text, "inode 20"));
 	xw_diag_clear(&f.ses.diag);
 	f.opts.mode = FSCK_NO;
-	ok(fsck_last_look(&f));
+	ok(fsck_final_check(&f));
 	close_world();
 }
 END_TEST
@@ -329,7 +329,7 @@ START_TEST(given_up)
 			 gd.inode_table * f.ses.img->block_size +
 				 (INO - 1) * f.ses.img->inode_size));
 	change(at, 9);
-	ok(fsck_last_look(&f));
+	ok(fsck_final_check(&f));
 	close_world();
 }
 END_TEST
@@ -341,12 +341,12 @@ START_TEST(small_unit)
 	add_file();
 	ck_assert_uint_eq(at % 4, 0);
 	change(at / 4, 9); /* dirty blocks `at` to at + 3 of the overlay */
-	ok(fsck_last_look(&f));
+	ok(fsck_final_check(&f));
 	change(at + 1, 9);
-	ck_assert_int_eq(fsck_last_look(&f), XW_ERR_INTERNAL);
+	ck_assert_int_eq(fsck_final_check(&f), XW_ERR_INTERNAL);
 	xw_diag_clear(&f.ses.diag);
 	ok(fsck_opened(&f));
-	ok(fsck_last_look(&f));
+	ok(fsck_final_check(&f));
 	close_world();
 }
 END_TEST
@@ -359,12 +359,12 @@ START_TEST(changed_by_right)
 	change(at, 7);
 	ok(fsck_opened(&f));
 	add_file();
-	ok(fsck_last_look(&f));
+	ok(fsck_final_check(&f));
 	ok(fsck_claim(&f, FSCK_O_DATA, at + n, 1, NULL)); /* a copy */
 	change(at + n, 8);
-	ok(fsck_last_look(&f));
+	ok(fsck_final_check(&f));
 	change(at + 1, 7);
-	ck_assert_int_eq(fsck_last_look(&f), XW_ERR_INTERNAL);
+	ck_assert_int_eq(fsck_final_check(&f), XW_ERR_INTERNAL);
 	close_world();
 }
 END_TEST

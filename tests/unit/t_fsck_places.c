@@ -57,7 +57,7 @@ struct fsck_unknown fsck_unknown_features(const struct xw_super *sb)
 	return (struct fsck_unknown){0};
 }
 
-bool fsck_features_are_odd(const struct xw_super *sb)
+bool fsck_features_are_implausible(const struct xw_super *sb)
 {
 	(void)sb;
 	return false;
@@ -140,12 +140,12 @@ START_TEST(records_and_bits)
 	ck_assert_uint_eq(e.good, 3);
 	ck_assert_uint_eq(e.bad + e.misses + e.foreign, 0);
 	ck_assert_uint_eq(e.hits, 3);
-	ck_assert(fsck_table_is_likely(&e) && !fsck_table_is_unlikely(&e));
+	ck_assert(fsck_table_is_plausible(&e) && !fsck_table_is_unlikely(&e));
 
 	bits[0] = 0x08; /* the table of another group */
 	e = look(1, 0, buf, bits);
 	ck_assert_uint_eq(e.misses, 4);
-	ck_assert(fsck_table_is_unlikely(&e) && !fsck_table_is_likely(&e));
+	ck_assert(fsck_table_is_unlikely(&e) && !fsck_table_is_plausible(&e));
 	ck_assert_int_lt(fsck_table_score(&e), 0);
 
 	e = look(2, 0, buf, NULL); /* only checksums tell groups apart */
@@ -163,7 +163,7 @@ START_TEST(what_is_no_record)
 	make(_i);
 	e = look(1, 0, buf, NULL); /* zeros speak neither for nor against it */
 	ck_assert_uint_eq(e.good + e.bad, 0);
-	ck_assert(!fsck_table_is_likely(&e) && !fsck_table_is_unlikely(&e));
+	ck_assert(!fsck_table_is_plausible(&e) && !fsck_table_is_unlikely(&e));
 	for (size_t i = 0; i < sizeof(buf); i++)
 		buf[i] = (uint8_t) "The quick brown fox jumps"[i % 25];
 	e = look(1, 0, buf, NULL);
@@ -198,26 +198,26 @@ START_TEST(bitmaps)
 	disk[3] = 0xff;
 	disk[124] = 0x03;
 	gd.block_bitmap_csum = xw_bitmap_csum(&img.sb, SEED, disk, 125);
-	ck_assert(fsck_block_bitmap_is_sound(&f, 1, &gd, 7));
-	ck_assert(!fsck_block_bitmap_is_sound(&f, 1, &gd, 0)); /* no place for one */
+	ck_assert(fsck_block_bitmap_is_valid(&f, 1, &gd, 7));
+	ck_assert(!fsck_block_bitmap_is_valid(&f, 1, &gd, 0)); /* no place for one */
 	disk[50] = 1;
-	ck_assert(!fsck_block_bitmap_is_sound(&f, 1, &gd, 7));
+	ck_assert(!fsck_block_bitmap_is_valid(&f, 1, &gd, 7));
 	gd.flags = XW_BG_BLOCK_UNINIT;
 	disk[50] = 0;
-	ck_assert(!fsck_block_bitmap_is_sound(&f, 1, &gd, 7));
+	ck_assert(!fsck_block_bitmap_is_valid(&f, 1, &gd, 7));
 
 	gd.flags = 0;
 	memset(disk, 0xff, sizeof(disk));
 	memset(disk, 0, 8);
 	disk[0] = 0xff;
 	gd.inode_bitmap_csum = xw_bitmap_csum(&img.sb, SEED, disk, PER_GROUP / 8);
-	ck_assert(fsck_inode_bitmap_is_sound(&f, &gd, 7, bits));
+	ck_assert(fsck_inode_bitmap_is_valid(&f, &gd, 7, bits));
 	ck_assert_mem_eq(bits, disk, BLOCK);
 	disk[0] = 0x7f;
-	ck_assert(!fsck_inode_bitmap_is_sound(&f, &gd, 7, bits));
+	ck_assert(!fsck_inode_bitmap_is_valid(&f, &gd, 7, bits));
 	disk[0] = 0xff;
 	disk[8] = 0; /* padding, which no checksum covers */
-	ck_assert(fsck_inode_bitmap_is_sound(&f, &gd, 7, bits) == _i);
+	ck_assert(fsck_inode_bitmap_is_valid(&f, &gd, 7, bits) == _i);
 }
 END_TEST
 

@@ -95,7 +95,7 @@ START_TEST(sound)
 {
 	start(true);
 	claim(FSCK_O_RESIZE, DIND, 1);
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	check(FSCK_IDS);
 	stop();
 }
@@ -129,7 +129,7 @@ START_TEST(bad_records)
 
 		start(agree);
 		claim(FSCK_O_RESIZE, DIND, 1);
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		in.mode = records[row / 2].mode;
 		in.links = records[row / 2].links;
 		in.flags = records[row / 2].flags;
@@ -185,7 +185,7 @@ START_TEST(bad_blocks)
 
 		start(false);
 		claim(FSCK_O_RESIZE, DIND, 1);
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		put_word(words[row].blk, words[row].slot, words[row].value);
 		memcpy(was, at(words[row].blk), BS);
 		check(FSCK_RESIZE_INODE);
@@ -213,7 +213,7 @@ START_TEST(no_block_of_its_own)
 		put_inode(XW_INO_RESIZE, &in);
 		claim(FSCK_O_DATA, 700, 1);
 		claim(FSCK_O_DATA, 6, 4);
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		check(FSCK_RESIZE_INODE);
 		in = record(XW_INO_RESIZE);
 		now = peek32(in.block + 4 * XW_DIND_SLOT);
@@ -236,7 +236,7 @@ START_TEST(no_space)
 	for (xw_blk blk = 1; blk < BLOCKS; blk++)
 		if (!fsck_is_claimed(&f, blk))
 			claim(FSCK_O_DATA, blk, 1);
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	check(FSCK_RESIZE_INODE);
 	ck_assert_uint_eq(record(XW_INO_RESIZE).mode, 0);
 	ck_assert(!(f.ses.img->sb.feature_compat & XW_COMPAT_RESIZE_INODE));
@@ -254,7 +254,7 @@ START_TEST(reserved_block_of_a_file)
 		start(true);
 		claim(FSCK_O_RESIZE, DIND, 1);
 		claim(FSCK_O_DATA, blk, 1);
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		put_word(DIND, 1, 77);
 		row = blk;
 		check(blk < FIRST + RESERVED ? FSCK_IDS : FSCK_RESIZE_INODE);
@@ -292,7 +292,7 @@ START_TEST(sizes)
 
 		start(agree);
 		claim(FSCK_O_RESIZE, DIND, 1);
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		in.size = numbers[row / 2].size;
 		in.blocks = numbers[row / 2].blocks;
 		put_inode(XW_INO_RESIZE, &in);
@@ -325,7 +325,7 @@ START_TEST(stray)
 		if (row == 2 || row == 3)
 			in.block[59] = 1;
 		put_inode(XW_INO_RESIZE, &in);
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		check(row < 4 ? FSCK_RESIZE_STRAY : FSCK_IDS);
 		in = record(XW_INO_RESIZE);
 		ck_assert_int_eq(in.mode || in.block[59], row == 0 || row == 2);
@@ -368,7 +368,7 @@ START_TEST(bad_block_lists)
 		for (unsigned i = 0; i < 3; i++)
 			poke32(in.block + 4 * i, lists[row / 2].list[i]);
 		put_inode(XW_INO_BAD, &in);
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		in = record(XW_INO_BAD);
 		ok(fsck_check_bad_inode(&f));
 		expect(good ? FSCK_IDS : FSCK_BAD_INODE);

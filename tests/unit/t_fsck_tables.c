@@ -296,7 +296,7 @@ START_TEST(verdict)
 	for (size_t i = 0; i < XW_ARRAY_SIZE(verdicts); i++) {
 		const struct fsck_evidence *e = &verdicts[i].e;
 
-		ck_assert_msg(fsck_table_is_likely(e) == verdicts[i].likely, "row %zu", i);
+		ck_assert_msg(fsck_table_is_plausible(e) == verdicts[i].likely, "row %zu", i);
 		ck_assert_msg(fsck_table_is_unlikely(e) == verdicts[i].unlikely, "row %zu", i);
 		ck_assert_msg(fsck_table_is_foreign(e) == verdicts[i].foreign, "row %zu", i);
 		ck_assert_int_eq(fsck_table_score(e), verdicts[i].score);

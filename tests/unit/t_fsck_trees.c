@@ -92,7 +92,7 @@ START_TEST(rewritten)
 		ck_assert_uint_eq(depth, sizes[i].depth);
 		if (sizes[i].depth) {
 			want_tree(sizes[i].runs, 0);
-			ok(fsck_settle(&f));
+			ok(fsck_finish_claims(&f));
 			ck_assert(f.round.changed && f.facts.owners.settled);
 			n = read_tree(sizes[i].runs, depth, nodes);
 			ck_assert_uint_eq(n, sizes[i].nodes);
@@ -116,7 +116,7 @@ START_TEST(old_nodes)
 	ok(fsck_claim(&f, FSCK_O_MAP, OLD + 2, 1, NULL));
 	ok(fsck_claim(&f, FSCK_O_DATA, OLD + 2, 1, NULL)); /* a file has it, too */
 	ok(fsck_claim(&f, FSCK_O_MAP, OLD + 6, 1, NULL));
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	ck_assert_uint_eq(read_tree(3 * MAX, 1, nodes), 3);
 	ck_assert_uint_eq(nodes[0], OLD);
 	ck_assert_uint_eq(nodes[1], OLD + 6);
@@ -134,7 +134,7 @@ START_TEST(too_many_old_nodes)
 	want_tree(MAX, 3);
 	for (int i = 0; i < 3; i++)
 		ok(fsck_claim(&f, FSCK_O_MAP, OLD + 2 * i, 1, NULL));
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	ck_assert_uint_eq(read_tree(MAX, 1, nodes), 1);
 	ck_assert_uint_eq(nodes[0], OLD);
 	close_bytes();
@@ -152,7 +152,7 @@ START_TEST(no_space)
 	for (xw_blk b = 1; b < BLOCKS; b++)
 		if (b != 9000 && !fsck_is_claimed(&f, b))
 			ok(fsck_claim(&f, FSCK_O_DATA, b, 1, NULL));
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	ok(fsck_inode_read(&f, INO, &in, NULL));
 	ck_assert_uint_eq(peek32(in.block), 0);
 	ck_assert(!f.round.changed && !fsck_is_claimed(&f, 9000));
@@ -167,7 +167,7 @@ START_TEST(no_inode)
 	start();
 	put_inode(INO, &(struct xw_inode){.extra_isize = 32});
 	want_tree(MAX, 0);
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	ck_assert(!f.round.changed);
 	close_bytes();
 }

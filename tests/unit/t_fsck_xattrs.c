@@ -97,7 +97,7 @@ START_TEST(references)
 	ck_assert(!fsck_is_contested(&f, BLOCK)); /* both have the same */
 	look(INO + 2, 0);
 	ck_assert_uint_eq(blocks, 0);
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	ok(fsck_check_xattrs(&f));
 	expect(FSCK_IDS);
 	close_bytes();
@@ -139,7 +139,7 @@ START_TEST(checksums)
 		expect(row & 2 ? FSCK_IDS : FSCK_XATTR_BLOCK_CSUM);
 		look(INO + 1, BLOCK); /* it is read once */
 		expect(FSCK_IDS);
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		if (row == 1)
 			ck_assert_uint_eq(refcount(BLOCK), 1);
 		close_bytes();
@@ -176,7 +176,7 @@ START_TEST(counts)
 			put_block(BLOCK + i, 'a', i % 2 ? 1 : 7);
 		for (unsigned i = 0; i < N; i++)
 			look(INO + i, BLOCK + i * step % N);
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		expect(FSCK_IDS);
 		agreed = row;
 		ok(fsck_check_xattrs(&f));
@@ -197,7 +197,7 @@ START_TEST(no_counts)
 	start(true);
 	put_block(BLOCK, 'a', 7);
 	look(INO, BLOCK);
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	f.round.allocated = true;
 	ok(fsck_check_xattrs(&f));
 	expect(FSCK_IDS);
@@ -260,7 +260,7 @@ START_TEST(value_inodes)
 		ea->refs = values[row / 2].refs;
 		ea->size = 5000;
 		ea->old = values[row / 2].old;
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		ok(fsck_check_xattrs(&f));
 		expect(values[row / 2].id);
 		ok(fsck_inode_read(&f, VALUE, &now, NULL));
@@ -286,7 +286,7 @@ START_TEST(stray_values)
 		put_value(1, 1);
 		if (row & 2)
 			f.facts.counts.ea_inodes = 0; /* no inode has the flag */
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		ok(fsck_check_xattrs(&f));
 		expect(row & 2 ? FSCK_IDS : FSCK_EA_INODE_STRAY);
 		ok(fsck_inode_read(&f, VALUE, &now, NULL));
@@ -309,7 +309,7 @@ START_TEST(cleared_values)
 	ea = fsck_ea_slot(&f, VALUE);
 	ea->refs = 1;
 	fsck_inode(&f, VALUE)->flags = 0;
-	ok(fsck_settle(&f));
+	ok(fsck_finish_claims(&f));
 	ok(fsck_check_xattrs(&f));
 	expect(FSCK_IDS);
 	close_bytes();
@@ -342,7 +342,7 @@ START_TEST(shared)
 			for (unsigned k = 0; k < users; k++)
 				look(INO + i * users + k, BLOCK + i);
 		}
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		agreed = agree;
 		ok(fsck_check_xattrs(&f));
 		expect_n(FSCK_XATTR_SHARE, shares[row / 2].saved != 0);
@@ -382,7 +382,7 @@ START_TEST(full_blocks)
 		put_block(BLOCK, 'a', 1000);
 		put_block(BLOCK + 1, 'a', 24);
 		ok(fsck_claim(&f, FSCK_O_XATTR, BLOCK, 2, NULL));
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		ok(fsck_xattr_share(&f, v, 2));
 		expect(row ? FSCK_IDS : FSCK_XATTR_SHARE);
 		ck_assert_uint_eq(refcount(BLOCK), row ? 1000 : 1024);
@@ -405,7 +405,7 @@ START_TEST(not_shared)
 		ok(fsck_claim(&f, FSCK_O_XATTR, BLOCK, 2, NULL));
 		if (row == 3)
 			ok(fsck_claim(&f, FSCK_O_DATA, BLOCK + 1, 1, NULL));
-		ok(fsck_settle(&f));
+		ok(fsck_finish_claims(&f));
 		v[1].refs = row != 0;
 		v[1].bad = row == 1;
 		v[0].n_ea = row == 2;

@@ -293,7 +293,7 @@ START_TEST(link_table)
 			const char *first;
 
 			snprintf(path, sizeof(path), "round%u-%u", round, ino);
-			first = xw_links_seen(&l, ino, 2 + ino % 2, path, &err);
+			first = xw_links_visit(&l, ino, 2 + ino % 2, path, &err);
 			ck_assert_int_eq(err, 0);
 			/* even ones have two names, so that the third begins anew */
 			if (round == 0 || (round == 2 && ino % 2 == 0)) {
@@ -304,12 +304,12 @@ START_TEST(link_table)
 			}
 		}
 	}
-	ck_assert_ptr_nonnull(xw_links_seen(&l, 2, 2, "x", &err));
-	ck_assert_ptr_null(xw_links_seen(&l, 5000, 2, "y", &err));
+	ck_assert_ptr_nonnull(xw_links_visit(&l, 2, 2, "x", &err));
+	ck_assert_ptr_null(xw_links_visit(&l, 5000, 2, "y", &err));
 	xw_links_drop(&l, 5000);
 	xw_links_drop(&l, 5001);
-	ck_assert_ptr_null(xw_links_seen(&l, 5000, 2, "z", &err));
-	ck_assert_str_eq(xw_links_seen(&l, 5000, 2, "y", &err), "z");
+	ck_assert_ptr_null(xw_links_visit(&l, 5000, 2, "z", &err));
+	ck_assert_str_eq(xw_links_visit(&l, 5000, 2, "y", &err), "z");
 	xw_links_free(&l);
 	xw_links_drop(&l, 1);
 }

@@ -170,7 +170,7 @@ static int check_backups(struct xw_tune_run *t, struct xw_image *img)
 			      field, at);
 }
 
-int xw_tune_trust(struct xw_tune_run *t)
+int xw_tune_check_super(struct xw_tune_run *t)
 {
 	auto_end(xw_tune_image_end) struct xw_image *img = NULL;
 	int rc = check_numbers(t, &t->sb);

@@ -86,7 +86,7 @@ static int find_changed(struct look *l)
 	for (size_t i = 0; i < d.n && !rc; i++)
 		for (blocks_of(f, &d, i, &blk, &end); blk < end && !rc; blk++)
 			rc = add_changed(l, blk, buf);
-	return rc ? xw_fail_nomem(&f->ses.diag, "the last look") : 0;
+	return rc ? xw_fail_nomem(&f->ses.diag, "the final check") : 0;
 }
 
 /*
@@ -112,7 +112,7 @@ static int has_still(struct look *l, xw_ino ino, uint64_t lblk, xw_blk blk, bool
  * Check a run that the inode had on the base: are any of its blocks changed although it still has
  * them?
  */
-static int look_at_run(struct look *l, xw_ino ino, const struct xw_walk_map_item *run)
+static int examine_run(struct look *l, xw_ino ino, const struct xw_walk_map_item *run)
 {
 	const xw_blk end = run->pblk + run->len;
 	uint64_t start, len;
@@ -132,7 +132,7 @@ static int look_at_run(struct look *l, xw_ino ino, const struct xw_walk_map_item
 }
 
 /* Did this inode have a changed block on the base? */
-static int look_at(struct look *l, xw_ino ino, const uint8_t *raw)
+static int examine(struct look *l, xw_ino ino, const uint8_t *raw)
 {
 	const struct xw_super *sb = &l->f->ses.img->sb;
 	struct xw_walk_map_item item;
@@ -146,14 +146,14 @@ static int look_at(struct look *l, xw_ino ino, const uint8_t *raw)
 	rc = xw_walk_map_begin(&l->walk, ino, &in, -1);
 	while (!rc && !l->ino && (more = xw_walk_map_next(&l->walk, &item)) > 0) {
 		if (more == 1 && item.kind == XW_WALK_RUN)
-			rc = look_at_run(l, ino, &item);
+			rc = examine_run(l, ino, &item);
 		else if (more == 1 && fsck_node_is_foreign(l->f, &in, item.pblk))
 			xw_walk_map_skip(&l->walk);
 	}
-	return rc || more < 0 ? xw_fail_nomem(&l->f->ses.diag, "the last look") : 0;
+	return rc || more < 0 ? xw_fail_nomem(&l->f->ses.diag, "the final check") : 0;
 }
 
-static int look_at_table(struct look *l, uint64_t group, uint8_t *table)
+static int examine_table(struct look *l, uint64_t group, uint8_t *table)
 {
 	struct fsck *f = l->f;
 	const struct xw_image *img = f->ses.img;
@@ -170,22 +170,22 @@ static int look_at_table(struct look *l, uint64_t group, uint8_t *table)
 	}
 	for (uint32_t i = 0; i < per_group && !rc && !l->ino; i++)
 		if (f->facts.groups[group][i].flags & FSCK_I_USED)
-			rc = look_at(l, (xw_ino)(group * per_group + i + 1),
+			rc = examine(l, (xw_ino)(group * per_group + i + 1),
 				     table + (size_t)i * img->inode_size);
 	return rc;
 }
 
-static int look_at_tables(struct look *l)
+static int examine_tables(struct look *l)
 {
 	struct fsck *f = l->f;
 	auto_free uint8_t *table =
 		malloc((size_t)f->ses.img->sb.inodes_per_group * f->ses.img->inode_size);
-	int rc = table ? 0 : xw_fail_nomem(&f->ses.diag, "the last look");
+	int rc = table ? 0 : xw_fail_nomem(&f->ses.diag, "the final check");
 
 	xw_walk_map_init(&l->walk, l->base, &f->ses.img->sb);
 	xw_walk_map_init(&l->now, f->ses.dev, &f->ses.img->sb);
 	for (uint64_t g = 0; g < xw_image_groups_here(f->ses.img) && !rc && !l->ino; g++)
-		rc = look_at_table(l, g, table);
+		rc = examine_table(l, g, table);
 	xw_walk_map_free(&l->walk);
 	xw_walk_map_free(&l->now);
 	return rc;
@@ -211,11 +211,11 @@ int fsck_opened(struct fsck *f)
 int fsck_declare(struct fsck *f, xw_blk blk)
 {
 	return fsck_set_add(&f->ses.opened, f->ses.img->sb.blocks_count, blk, 1, NULL)
-		       ? xw_fail_nomem(&f->ses.diag, "the last look")
+		       ? xw_fail_nomem(&f->ses.diag, "the final check")
 		       : 0;
 }
 
-int fsck_last_look(struct fsck *f)
+int fsck_final_check(struct fsck *f)
 {
 	struct look l = {.f = f, .base = xw_overlay_base(f->ses.dev)};
 	int rc;
@@ -224,7 +224,7 @@ int fsck_last_look(struct fsck *f)
 		return 0;
 	rc = find_changed(&l);
 	if (!rc && l.changed)
-		rc = look_at_tables(&l);
+		rc = examine_tables(&l);
 	xw_blockset_free(l.changed);
 	if (rc || !l.ino)
 		return rc;
