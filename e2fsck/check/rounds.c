@@ -10,7 +10,7 @@
 enum { ROUNDS_MAX = 8 };
 
 /*
- * The phases, and what they provide for later ones. Until the owner map is settled, repairs write
+ * The phases, and what they provide for later ones. Until the owner map is complete, repairs write
  * only superblock, descriptors and inode records: see fsck_write(). The journal was replayed and
  * orphans were processed before, as Linux does.
  */
@@ -26,7 +26,7 @@ static const struct phase {
 	{fsck_claim_itrees, 1}, /* nodes of itrees: the last claims */
 	{fsck_relocate, 1}, /* new places for lost bitmaps and tables, in unclaimed blocks */
 	{fsck_find_values, 1}, /* attribute values whose EA inode number is wrong */
-	{fsck_finish_claims, 1}, /* settles the owner map: writes rebuilt maps, and kept blocks */
+	{fsck_finish_claims, 1}, /* completes the owner map: writes rebuilt maps, and kept blocks */
 	{fsck_check_contested, 1}, /* copies of blocks with two owners */
 	{fsck_make_root, 1}, /* a lost root directory, when blocks have one owner */
 	{fsck_check_special, 1}, /* blocks of resize inode, orphan file and MMP */

@@ -64,7 +64,7 @@ int fsck_inode_read(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *ra
 /* The same into a new buffer, which the caller frees, also after a failure. */
 int fsck_inode_load(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t **raw);
 
-/* A write that waits for the owner map to be settled. */
+/* A write that waits for the owner map to be complete. */
 struct fsck_kept {
 	xw_blk blk; /* 0: unused slot */
 	enum fsck_owner owner;

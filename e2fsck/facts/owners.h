@@ -4,7 +4,7 @@
  *
  * Clusters are claimed while inodes are read, group metadata first. A cluster that is claimed again
  * is contested: it has several owners until contested.c has copied it. When all claims are known,
- * the map is settled. From then on fsck_write() writes only blocks that belong to the given owner
+ * the map is complete. From then on fsck_write() writes only blocks that belong to the given owner
  * alone; until then it keeps the blocks in memory.
  */
 #ifndef XW_FSCK_OWNERS_H
@@ -37,9 +37,9 @@ struct fsck_owners {
 	 */
 	struct xw_blockset *of[FSCK_OWNERS];
 	struct xw_sysmap *sysmap; /* location of group metadata */
-	struct xw_table kept; /* writes waiting for the map to be settled; read.c */
+	struct xw_table kept; /* writes waiting for the map to be complete; read.c */
 	uint64_t searched; /* group where free.c found the last cluster */
-	bool settled; /* all claims are known */
+	bool complete; /* all claims are known */
 	bool copied; /* contested.c has copied the blocks of files that group metadata overlaps */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Reads of the overlay, and writes that are kept in memory until the owner map is settled. */
+/* Reads of the overlay, and writes that are kept in memory until the owner map is complete. */
 #include "config.h"
 
 #include <stdlib.h>

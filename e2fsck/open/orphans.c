@@ -7,7 +7,7 @@
  * The rest of the last block of a truncated file is zeroed when the owner map shows that the file
  * owns the block, so a full check follows. The step clears the blocks of an orphan file, so all of
  * these must be valid blocks of an orphan file. Damaged ones are repaired when the owner map is
- * settled (phases/orphan_file.c).
+ * complete (phases/orphan_file.c).
  */
 #include "config.h"
 

@@ -34,7 +34,7 @@ struct check {
 	struct fsck *f;
 	struct xw_blockset *taken; /* blocks of group metadata accepted so far */
 	struct xw_blockset *twice; /* blocks that two descriptors name; NULL: none */
-	const struct xw_blockset *settled; /* `twice`, when it is complete; NULL until then */
+	const struct xw_blockset *duplicates; /* `twice`, when it is complete; NULL until then */
 	struct xw_blockset *journal; /* blocks of the journal, according to the superblock */
 	uint64_t backup; /* group with a copy of the descriptors; 0: none */
 	uint64_t searched; /* total number of blocks read in search of lost tables */
@@ -494,7 +494,8 @@ static bool is_good(struct check *c, uint64_t group, enum part p, const struct x
 	xw_blk copy;
 
 	return fits(c, group, p, blk) && !backup_differs(c, group, p, blk, &copy) &&
-	       !(c->settled && xw_blockset_count(c->settled, blk, length(c->f->ses.img, p))) &&
+	       !(c->duplicates &&
+		 xw_blockset_count(c->duplicates, blk, length(c->f->ses.img, p))) &&
 	       !(p == INODE_TABLE ? is_no_table(c, group, gd) : is_no_bitmap(c, group, p, gd));
 }
 
@@ -519,7 +520,7 @@ static int accept_good(struct check *c, uint8_t *bad, uint64_t *n_bad)
 			}
 			bad[g] |= (uint8_t)(1 << p);
 			++*n_bad;
-			if (!c->settled && fsck_group_has(img, g, blk, length(img, p)))
+			if (!c->duplicates && fsck_group_has(img, g, blk, length(img, p)))
 				rc = record_duplicate(c, p, blk);
 		}
 	}
@@ -616,7 +617,7 @@ static int accept_all(struct check *c, uint8_t *bad, uint64_t *n_bad)
 		return rc;
 	xw_blockset_free(c->taken);
 	c->taken = NULL;
-	c->settled = c->twice;
+	c->duplicates = c->twice;
 	memset(bad, 0, c->f->ses.img->groups);
 	*n_bad = 0;
 	rc = accept_heads(c);

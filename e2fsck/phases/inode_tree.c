@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Rewrites an extent tree: at once if all extents fit in the inode, otherwise when the owner map is
- * settled (repairs/maps.c). Claims and i_blocks of the round include the new nodes.
+ * complete (repairs/maps.c). Claims and i_blocks of the round include the new nodes.
  */
 #include "config.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Checks the orphan list and the orphan file. A list that cannot be processed (open/orphans.c) is
- * dropped; the blocks of the file are repaired when the owner map is settled.
+ * dropped; the blocks of the file are repaired when the owner map is complete.
  */
 #include "config.h"
 
@@ -67,7 +67,7 @@ static int drop_file(struct fsck *f, const struct fsck_orphan_file *o)
 	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
 	sb->orphan_file_inum = 0;
 	f->ses.renew_backups = true;
-	f->round.again = f->facts.owners.settled;
+	f->round.again = f->facts.owners.complete;
 	rc = fsck_super_write(f);
 	return rc || !fsck_orphan_file_is(o) ? rc : fsck_inode_clear(f, ino);
 }

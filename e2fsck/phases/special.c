@@ -2,7 +2,7 @@
 /*
  * Blocks to which only the superblock refers: the MMP block, and the blocks of the resize inode and
  * of the orphan file. They are claimed like blocks of files, and repaired when the owner map is
- * settled.
+ * complete.
  */
 #include "config.h"
 

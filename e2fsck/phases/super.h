@@ -61,10 +61,10 @@ int fsck_check_journal(struct fsck *f);
 int fsck_check_orphans(struct fsck *f);
 /*
  * Zero the last blocks of truncated orphans past i_size, unless they are shared according to the
- * settled owner map.
+ * complete owner map.
  */
 int fsck_zero_cut(struct fsck *f);
-/* Check the blocks of the orphan file, if it is one; needs the settled owner map. */
+/* Check the blocks of the orphan file, if it is one; needs the complete owner map. */
 int fsck_check_orphan_file(struct fsck *f);
 /*
  * When names are known: decide about an inode without any valid block of an orphan file. *is: it is
@@ -74,7 +74,7 @@ int fsck_judge_orphan_file(struct fsck *f, bool unnamed, bool *is);
 
 /* ---- resize.c ---- */
 
-/* Check the map of the resize inode; needs the settled owner map. */
+/* Check the map of the resize inode; needs the complete owner map. */
 int fsck_check_resize(struct fsck *f);
 /* Check the bad-block inode. */
 int fsck_check_bad_inode(struct fsck *f);

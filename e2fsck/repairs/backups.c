@@ -63,7 +63,7 @@ int fsck_renew_backups(struct fsck *f)
 	const uint64_t per_block = img->block_size / img->desc_size;
 	int rc = 0;
 
-	if (!f->facts.owners.settled) /* without a check the owners of their blocks are unknown */
+	if (!f->facts.owners.complete) /* without a check the owners of their blocks are unknown */
 		return 0;
 	for (uint64_t g = 1; g < img->groups && !rc; g++) {
 		struct xw_group_head h;

@@ -87,7 +87,7 @@ static int rewrite_step(struct fsck *f, const xw_ino *inos, size_t n)
 
 	if (rc)
 		return rc;
-	f->round.allocated = true; /* free space is settled: openings after a failure use it */
+	f->round.allocated = true; /* free space is complete: openings after a failure use it */
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = rewrite(u, inos[i]);
 	return rc ? rc : fsck_update_step(f);

@@ -2,7 +2,7 @@
 /*
  * Rewrites extent trees from their valid runs. Nodes outside of the inode need blocks, and a
  * block's owner is known only when all inodes have been read. So trees are rewritten when the owner
- * map is settled: first into their old nodes that no other inode claims, then into free blocks.
+ * map is complete: first into their old nodes that no other inode claims, then into free blocks.
  * i_blocks and the usage of the round already include the new nodes.
  */
 #include "config.h"
@@ -146,7 +146,7 @@ int fsck_finish_claims(struct fsck *f)
 {
 	int rc;
 
-	f->facts.owners.settled = true;
+	f->facts.owners.complete = true;
 	rc = rebuild_maps(f);
 	return rc ? rc : fsck_write_kept(f);
 }

@@ -16,14 +16,14 @@
 
 /*
  * Write a block of an owner. Sets f->round.changed, and invalidates the cache of the image. Before
- * the owner map is settled, blocks are kept in memory: fsck_finish_claims() writes those that
+ * the owner map is complete, blocks are kept in memory: fsck_finish_claims() writes those that
  * belong to their owner alone, and drops the others, whose damage is found again in a later round.
  * Afterwards a block with another owner is refused with XW_ERR_INTERNAL.
  */
 int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
 /* As fsck_write(), but a contested block is left unchanged. */
 int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf);
-/* Write the kept blocks, now that the owner map is settled. */
+/* Write the kept blocks, now that the owner map is complete. */
 int fsck_write_kept(struct fsck *f);
 /* Does the inode table block with this record belong to the group alone? */
 bool fsck_inode_may_write(struct fsck *f, xw_ino ino);
@@ -57,7 +57,7 @@ void fsck_map_fill(const struct xw_map_run *runs, const struct xw_extent_idx *up
 /*
  * ---- update.c, space.c: repairs that allocate, through the transaction that every tool uses ----
  *
- * The first call of a round settles bitmaps, counts and quota, so only phases behind `contested`
+ * The first call of a round repairs bitmaps, counts and quota, so only phases behind `contested`
  * may call it. One update is open at a time; it can hold several repairs.
  * fsck_update_keep() writes it to the overlay; on failure fsck_update_drop().
  */

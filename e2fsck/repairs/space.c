@@ -31,8 +31,8 @@ int fsck_check_space(struct fsck *f)
 	return rc;
 }
 
-/* Settle bitmaps, counts and quota, which an update changes. */
-static int settle(struct fsck *f)
+/* Repair bitmaps, counts and quota, which an update changes. */
+static int repair_space(struct fsck *f)
 {
 	int rc;
 
@@ -49,7 +49,7 @@ static int settle(struct fsck *f)
 
 int fsck_update(struct fsck *f, struct xw_update **out)
 {
-	const int rc = f->ses.steps.u || f->round.allocated ? 0 : settle(f);
+	const int rc = f->ses.steps.u || f->round.allocated ? 0 : repair_space(f);
 
 	*out = NULL;
 	return rc ? rc : fsck_update_begin(f, out);

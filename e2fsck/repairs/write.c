@@ -31,16 +31,16 @@ static int refuse(struct fsck *f, enum fsck_owner owner, xw_blk blk)
 
 int fsck_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf)
 {
-	if (f->facts.owners.settled && fsck_owns(f, owner, blk, 1))
+	if (f->facts.owners.complete && fsck_owns(f, owner, blk, 1))
 		return put(f, blk, buf);
-	if (f->facts.owners.settled || !blk)
+	if (f->facts.owners.complete || !blk)
 		return refuse(f, owner, blk);
 	return fsck_keep(f, owner, blk, buf);
 }
 
 int fsck_try_write(struct fsck *f, enum fsck_owner owner, xw_blk blk, const void *buf)
 {
-	if (f->facts.owners.settled && !fsck_owns(f, owner, blk, 1))
+	if (f->facts.owners.complete && !fsck_owns(f, owner, blk, 1))
 		return 0;
 	return fsck_write(f, owner, blk, buf);
 }
@@ -89,7 +89,7 @@ static int put_record(struct fsck *f, xw_ino ino, const uint8_t *raw)
 
 	if (rc)
 		return rc;
-	if (f->facts.owners.settled && !fsck_owns(f, FSCK_O_GROUP, at / img->block_size, 1))
+	if (f->facts.owners.complete && !fsck_owns(f, FSCK_O_GROUP, at / img->block_size, 1))
 		return refuse(f, FSCK_O_GROUP, at / img->block_size);
 	f->round.changed = true;
 	rc = xw_dev_pwrite(f->ses.dev, raw, img->inode_size, at);

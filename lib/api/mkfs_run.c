@@ -156,7 +156,7 @@ static void warn_physical(struct xw_mkfs *m, const char *path)
  * Check everything before the target is written. Errors in options that do not depend on the target
  * are reported first: all of them if SIZE is given and -J device= is not.
  */
-static int settle(struct run *r, const char *path)
+static int check_parameters(struct run *r, const char *path)
 {
 	struct xw_mkfs *m = r->m;
 	bool early = m->params.size_set && !m->params.journal_device;
@@ -523,7 +523,7 @@ int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 	m->ran = true;
 	r->m = m;
 	xw_intake_begin(&r->in, m, path);
-	rc = settle(r, path);
+	rc = check_parameters(r, path);
 	if (!rc)
 		rc = make(r);
 	if (!rc)

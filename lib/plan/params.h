@@ -168,7 +168,7 @@ int xw_params_set_config(struct xw_mkfs_params *p, const char *name, const char 
  */
 int xw_params_check(struct xw_mkfs_params *p, struct xw_diag *diag);
 /*
- * Compute the final values from type, usage type and feature lists; settle the defaults that depend
+ * Compute the final values from type, usage type and feature lists; choose the defaults that depend
  * on the size (usage type floppy, small, big, huge; inode ratio). dev_bytes: the available size if
  * SIZE was not given (that of an existing file or device); 0 = none, as for a new image. Sets
  * p->size_bytes, the input of xw_geo_plan; 0 there means xw_geo_stream. Generates a random UUID and

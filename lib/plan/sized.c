@@ -161,7 +161,7 @@ static uint64_t scale(uint64_t n, uint64_t a, uint64_t b)
 	return (uint64_t)((unsigned __int128)n * a / b);
 }
 
-/* One iteration. 0: settled; 1: blocks or group size changed, repeat; negative: failed. */
+/* One iteration. 0: final; 1: blocks or group size changed, repeat; negative: failed. */
 static int iterate(struct sizing *s)
 {
 	struct xw_geo *geo = s->geo;

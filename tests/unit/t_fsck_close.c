@@ -37,7 +37,7 @@ static void start(void)
 	f.start.features[1] = f.ses.img->sb.feature_incompat;
 	f.start.features[2] = f.ses.img->sb.feature_ro_compat;
 	ok(fsck_claim_metadata(&f));
-	f.facts.owners.settled = true;
+	f.facts.owners.complete = true;
 }
 
 /* ---- what is clean ---- */
@@ -234,7 +234,7 @@ START_TEST(renewed_copies)
 	f.ses.renew_backups = copies[_i].renew;
 	f.start.stale_backups = copies[_i].stale;
 	f.ses.full = copies[_i].full;
-	f.facts.owners.settled = copies[_i].settled;
+	f.facts.owners.complete = copies[_i].settled;
 	if (copies[_i].feature >= 0)
 		f.start.features[copies[_i].feature] ^= 0x20;
 	sb = closed(copies[_i].commit);

@@ -207,7 +207,7 @@ START_TEST(kept_writes)
 	const uint64_t n = (open_world(_i), UINT64_C(1) << xw_image_cluster_bits(f.ses.img));
 	uint8_t buf[2 * 4096];
 
-	/* nothing reaches the device before the map is settled, but readers see it */
+	/* nothing reaches the device before the map is complete, but readers see it */
 	ok(put(FSCK_O_DIR, at, 1));
 	ok(put(FSCK_O_DIR, at, 2));
 	ok(put(FSCK_O_MAP, at + n, 3));

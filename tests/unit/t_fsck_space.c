@@ -79,7 +79,7 @@ static void gather(void)
 		}
 	}
 	xw_sysmap_free(sys);
-	f.facts.owners.settled = true;
+	f.facts.owners.complete = true;
 	memset(&diag, 0, sizeof(diag));
 }
 

@@ -93,7 +93,7 @@ START_TEST(rewritten)
 		if (sizes[i].depth) {
 			want_tree(sizes[i].runs, 0);
 			ok(fsck_finish_claims(&f));
-			ck_assert(f.round.changed && f.facts.owners.settled);
+			ck_assert(f.round.changed && f.facts.owners.complete);
 			n = read_tree(sizes[i].runs, depth, nodes);
 			ck_assert_uint_eq(n, sizes[i].nodes);
 			for (size_t k = 0; k < n; k++) /* near the contents */
