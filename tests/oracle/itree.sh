@@ -218,7 +218,7 @@ if can_loop; then
 	"$DBG" -q -w -R 'feature ^itree' img >.out 2>.err
 	mount -o loop img mnt && touch mnt/big/added-{1,2,3} && rm mnt/big/name-number-{7,8} && (cd mnt && find . | sort) >there && umount mnt
 	"$DBG" -q -w -R 'feature itree' img >.out 2>.err
-	equal "stale trees: feature itree is refused" "$? $(grep -c 'not its own any more (rule 15' .err)" "1 1"
+	equal "stale trees: feature itree is refused" "$? $(grep -c 'itree flag is stale (rule 15' .err)" "1 1"
 	"$DBG" -q -w -R 'ssv feature_ro_compat 0x4000046b' img >.out 2>.err
 	for order in disk inode; do
 		"$EXPORT" --order $order -o - img 2>.err | tar tf - | sed 's,^\./*,,; s,/$,,; s,^,./,; s,^\./$,.,' | sort >given

@@ -108,7 +108,7 @@ for name in sub/.wh.. sub/.wh...; do
 	mkdir -p dots/sub && : >"dots/$name" && (cd dots && find sub | sort) | layer dots
 	for how in apply overlay; do
 		mkfs --whiteouts "$how" -d dots.tar dotted 16M
-		fails 1 "dots.tar: $name: hides" "$how: $name is refused"
+		fails 1 "dots.tar: $name: whiteout of" "$how: $name is refused"
 	done
 	rm -r dots
 done

@@ -160,7 +160,7 @@ equal "an inode with a wrong checksum: refused" "$RC $(grep -c 'inode 13.*run xw
 is "  the image is what it was" cmp img same
 mke2fs -qF -t ext4 -O bigalloc img 40M >/dev/null 2>&1
 tune -I 512 img
-equal "bigalloc: refused" "$RC $(grep -c 'beside bigalloc' .err)" "1 1"
+equal "bigalloc: refused" "$RC $(grep -c 'with bigalloc' .err)" "1 1"
 mke2fs -qF -t ext4 -b 1024 -I 128 -N 40000 img 8M >/dev/null 2>&1
 head -c 1500000 /dev/urandom >large
 debugfs -w -R 'write large large' img >/dev/null 2>&1

@@ -86,7 +86,7 @@ static const struct {
 	{"--allocator", "best", "--allocator best: must be linux or own", 0, 0, 0},
 	{"-E", "offset=4096", NULL, AT(offset), 4096, 8},
 	{"-E", "size=1", "-E size=1: must be offset=BYTES", 0, 0, 0},
-	{"now", "-1", "now -1: must be a number from 0 to 9223372036854775807", 0, 0, 0},
+	{"now", "-1", "now=-1: must be a number from 0 to 9223372036854775807", 0, 0, 0},
 };
 
 START_TEST(option)
@@ -352,11 +352,11 @@ int main(void)
 	TCase *tc = tcase_create("age_input");
 
 	tcase_add_checked_fixture(tc, setup, NULL);
-	tcase_add_loop_test(tc, option, 0, XW_ARRAY_SIZE(options));
+	unit_add_rows(tc, option, options, option);
 	tcase_add_test(tc, path);
-	tcase_add_loop_test(tc, trace, 0, XW_ARRAY_SIZE(traces));
-	tcase_add_loop_test(tc, list, 0, XW_ARRAY_SIZE(lists));
-	tcase_add_loop_test(tc, tar, 0, XW_ARRAY_SIZE(tars));
+	unit_add_rows(tc, trace, traces, name);
+	unit_add_rows(tc, list, lists, name);
+	unit_add_rows(tc, tar, tars, name);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }

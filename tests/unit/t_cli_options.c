@@ -209,7 +209,7 @@ int main(void)
 
 	unsetenv("SOURCE_DATE_EPOCH");
 	unsetenv("POSIXLY_CORRECT");
-	tcase_add_loop_test(tc, parsed, 0, (int)(sizeof(lines) / sizeof(lines[0])));
+	unit_add_table(tc, parsed, lines);
 	tcase_add_test(tc, help);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

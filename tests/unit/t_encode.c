@@ -317,13 +317,13 @@ int main(void)
 	Suite *s = suite_create("encode");
 	TCase *tc = tcase_create("encode");
 
-	tcase_add_loop_test(tc, map_blocks, 0, XW_ARRAY_SIZE(maps));
-	tcase_add_loop_test(tc, inode_records, 0, XW_ARRAY_SIZE(records));
+	unit_add_rows(tc, map_blocks, maps, name);
+	unit_add_rows(tc, inode_records, records, name);
 	tcase_add_test(tc, generations);
 	tcase_add_test(tc, journal_backup);
-	tcase_add_loop_test(tc, inline_rooms, 0, XW_ARRAY_SIZE(rooms));
-	tcase_add_loop_test(tc, inline_contents, 0, XW_ARRAY_SIZE(inline_sizes));
-	tcase_add_loop_test(tc, inline_directories, 0, XW_ARRAY_SIZE(dirs));
+	unit_add_rows(tc, inline_rooms, rooms, name);
+	unit_add_table(tc, inline_contents, inline_sizes);
+	unit_add_rows(tc, inline_directories, dirs, name);
 	tcase_add_test(tc, paths);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -310,13 +310,13 @@ int main(void)
 	Suite *s = suite_create("lines");
 	TCase *t = tcase_create("lines");
 
-	tcase_add_loop_test(t, refused, 0, XW_ARRAY_SIZE(refusals));
+	unit_add_rows(t, refused, refusals, line);
 	tcase_add_test(t, device_table);
 	tcase_add_test(t, owner_map);
 	tcase_add_test(t, config);
-	tcase_add_loop_test(t, transform, 0, XW_ARRAY_SIZE(transforms));
-	tcase_add_loop_test(t, first_bytes, 0, XW_ARRAY_SIZE(heads));
-	tcase_add_loop_test(t, image_spec, 0, XW_ARRAY_SIZE(specs));
+	unit_add_rows(t, transform, transforms, text);
+	unit_add_rows(t, first_bytes, heads, head);
+	unit_add_rows(t, image_spec, specs, text);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -219,7 +219,7 @@ int main(void)
 	Suite *s = suite_create("tune_plan");
 	TCase *tc = tcase_create("plan");
 
-	tcase_add_loop_test(tc, plans, 0, XW_ARRAY_SIZE(rows));
+	unit_add_rows(tc, plans, rows, name);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }
