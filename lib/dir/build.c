@@ -258,7 +258,7 @@ static int emit_linear(struct emitter *em)
 			return rc;
 		i += take;
 	}
-	return i == em->n ? 0 : XW_ERR_STATE;
+	return i == em->n ? 0 : XW_ERR_INTERNAL;
 }
 
 /* Number of blocks in `level` of an indexed directory: 0 is the root, levels + 1 the leaves. */
@@ -339,7 +339,7 @@ static int emit_indexed(struct emitter *em)
 	}
 	em->leaf_first[em->shape->leaves] = (uint32_t)i;
 	if (i != em->n || em->leaf_first[em->shape->leaves - 1] == em->n)
-		return XW_ERR_STATE;
+		return XW_ERR_INTERNAL;
 
 	for (unsigned level = 0; level <= em->shape->levels; level++) {
 		children += level_width(em->shape, level);
@@ -388,7 +388,7 @@ int xw_dir_emit(const struct xw_dir_format *f, const struct xw_dir_shape *shape,
 	if (!shape->indexed)
 		return emit_linear(&em);
 	if (n > UINT32_MAX || !shape->leaves)
-		return XW_ERR_STATE;
+		return XW_ERR_INTERNAL;
 	leaf_first = malloc(((size_t)shape->leaves + 1) * sizeof(*leaf_first));
 	if (!leaf_first)
 		return XW_ERR_NOMEM;

@@ -239,7 +239,7 @@ int xw_dir_itree_build(struct xw_dir *d)
 		if (rc == XW_ERR_LIMIT)
 			rc = xw_dir_change_end(d, XW_ERR_NOTFOUND) == XW_ERR_NOTFOUND
 				     ? XW_ERR_LIMIT
-				     : XW_ERR_STATE;
+				     : XW_ERR_INTERNAL;
 		else
 			rc = xw_dir_change_end(d, rc);
 	}

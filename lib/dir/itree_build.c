@@ -105,7 +105,7 @@ static int put_node(struct xw_itree_writer *w, unsigned level, uint32_t count, u
 		w->at = 0;
 	}
 	if (w->run == w->n_runs)
-		return XW_ERR_STATE;
+		return XW_ERR_INTERNAL;
 	h.self = w->runs[w->run].start + w->at++;
 	xw_itree_hdr_encode(w->block, bs, &h);
 	xw_itree_set_csum(w->block, bs, w->csum, w->inode_seed);
@@ -184,12 +184,12 @@ int xw_itree_write_add(struct xw_itree_writer *w, const struct xw_itree_entry *e
 
 	if (w->leaf >= w->plan->leaves.n || xw_itree_rec_len(e->name_len) + w->used > leaf->used ||
 	    (!w->count && xw_itree_key_cmp(&e->key, &leaf->first)))
-		return XW_ERR_STATE;
+		return XW_ERR_INTERNAL;
 	w->used += xw_itree_leaf_encode(w->block, w->used, e);
 	w->count++;
 	if (w->used < leaf->used)
 		return 0;
-	rc = w->count == leaf->count ? put_node(w, 0, w->count, w->used) : XW_ERR_STATE;
+	rc = w->count == leaf->count ? put_node(w, 0, w->count, w->used) : XW_ERR_INTERNAL;
 	w->leaf++;
 	w->count = w->used = 0;
 	return rc;
@@ -197,7 +197,7 @@ int xw_itree_write_add(struct xw_itree_writer *w, const struct xw_itree_entry *e
 
 int xw_itree_write_end(struct xw_itree_writer *w)
 {
-	int rc = w->leaf == w->plan->leaves.n ? 0 : XW_ERR_STATE;
+	int rc = w->leaf == w->plan->leaves.n ? 0 : XW_ERR_INTERNAL;
 
 	if (!rc && !w->plan->leaves.n)
 		rc = put_node(w, 0, 0, 0);

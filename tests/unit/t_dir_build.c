@@ -400,10 +400,10 @@ START_TEST(bad_arguments)
 	/* fewer, then more entries than were planned: caught before a block is put */
 	d.blocks = malloc((size_t)d.shape.blocks * 1024);
 	ck_assert_int_eq(xw_dir_emit(&d.f, &d.shape, d.entries, 30, &self, keep_block, &d),
-			 XW_ERR_STATE);
+			 XW_ERR_INTERNAL);
 	d.shape.leaves -= 3;
 	ck_assert_int_eq(xw_dir_emit(&d.f, &d.shape, d.entries, d.n, &self, keep_block, &d),
-			 XW_ERR_STATE);
+			 XW_ERR_INTERNAL);
 	ck_assert_uint_eq(d.emitted, 0);
 	free_dir(&d);
 }

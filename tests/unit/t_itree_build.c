@@ -249,20 +249,20 @@ START_TEST(not_as_planned)
 	/* too few */
 	ck_assert_int_eq(xw_itree_write_begin(&w), 0);
 	ck_assert_int_eq(xw_itree_write_add(&w, &t.e[0]), 0);
-	ck_assert_int_eq(xw_itree_write_end(&w), XW_ERR_STATE);
+	ck_assert_int_eq(xw_itree_write_end(&w), XW_ERR_INTERNAL);
 	/* another one first */
 	memset(t.m.used, 0, t.m.n);
 	ck_assert_int_eq(xw_itree_write_begin(&w), 0);
-	ck_assert_int_eq(xw_itree_write_add(&w, &t.e[1]), XW_ERR_STATE);
-	ck_assert_int_eq(xw_itree_write_end(&w), XW_ERR_STATE);
+	ck_assert_int_eq(xw_itree_write_add(&w, &t.e[1]), XW_ERR_INTERNAL);
+	ck_assert_int_eq(xw_itree_write_end(&w), XW_ERR_INTERNAL);
 	/* fewer blocks than planned */
 	memset(t.m.used, 0, t.m.n);
 	t.runs[0].len = 1;
 	ck_assert_int_eq(xw_itree_write_begin(&w), 0);
 	for (unsigned i = 0; i < 48; i++)
 		ck_assert_int_eq(xw_itree_write_add(&w, &t.e[i]), 0);
-	ck_assert_int_eq(xw_itree_write_add(&w, &t.e[48]), XW_ERR_STATE);
-	ck_assert_int_eq(xw_itree_write_end(&w), XW_ERR_STATE);
+	ck_assert_int_eq(xw_itree_write_add(&w, &t.e[48]), XW_ERR_INTERNAL);
+	ck_assert_int_eq(xw_itree_write_end(&w), XW_ERR_INTERNAL);
 	free_tree(&t);
 }
 END_TEST
