@@ -107,7 +107,7 @@ struct fsck_unused {
 /* What is open, who is told, and what lasts for the whole check. */
 struct fsck_session {
 	struct fsck_findings findings; /* policy and counts; finding.h */
-	const struct fsck_reporter *to; /* who is told; report/report.h. NULL: nobody */
+	const struct fsck_reporter *to; /* receives reports; NULL: none */
 	void *to_arg;
 	const struct xw_commit_watch *watch; /* cancels the check; may be NULL */
 	struct xw_diag diag;

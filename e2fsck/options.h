@@ -26,7 +26,7 @@ struct fsck_opts {
 	bool bad_keep; /* known ones are still bad: -l, or -c with -k */
 	const char *journal; /* -j: the external journal */
 	const char *undo_file, *redo_file; /* -z, --redo-file */
-	enum xw_commit_how how; /* --commit; AUTO: the journal only where nothing else serves */
+	enum xw_commit_how how; /* --commit; AUTO: the journal only if nothing else is possible */
 	const char *redo_dir; /* of a redo file that does not fit in the image; may be NULL */
 	unsigned jobs; /* 0: processors */
 	uint64_t offset; /* offset of the image in the file, in bytes */
@@ -35,7 +35,7 @@ struct fsck_opts {
 	int64_t latest; /* maximum of a valid time: the clock, or `now` if that is later */
 	/* -E */
 	bool journal_only, share_xattrs, fixes_only;
-	/* not by an option: nobody to ask, so only an interrupted change is completed */
+	/* not an option: no terminal for questions, so only an interrupted change is completed */
 	bool no_terminal;
 	/* not by an option: the reporter shows findings that follow from repairs, too */
 	bool all_told;

@@ -30,7 +30,7 @@ void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A continuation of the previous line, indented. */
 void cli_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Are standard input and output terminals, so that somebody can answer? */
+/* Are standard input and output terminals, so that the user can answer? */
 bool cli_can_ask(void);
 
 /*
