@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The owner map of xw-fsck, the writes that it allows and keeps, and the final check before a commit:
- * contents of a file that a repair has changed.
+ * The owner map of xw-fsck, the writes that it allows and keeps, and the final check before a
+ * commit: contents of a file that a repair has changed.
  */
 #include "config.h"
 
