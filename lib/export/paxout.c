@@ -93,7 +93,7 @@ static int pax_put(void *to, const struct xw_export_item *item)
 
 	p->x.stats->bytes_out = p->out.total;
 	p->x.foreign = p->out.failed != 0;
-	return rc;
+	return rc == XW_ERR_NOMEM ? xw_fail_nomem(p->x.img->diag, "an archive member") : rc;
 }
 
 int xw_image_to_pax(struct xw_image *img, const struct xw_export_opts *o, xw_output_fn *write,

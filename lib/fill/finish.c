@@ -37,6 +37,8 @@ int xw_build_close(struct xw_builder *b)
 				     b->place.by_ino[i] &&
 					     xw_binode_is(b->place.by_ino[i], XW_S_IFDIR));
 	}
+	if (rc == XW_ERR_NOMEM)
+		return xw_fail_nomem(b->place.enc.diag, "inode bitmaps");
 	if (rc)
 		return xw_fail(b->place.enc.diag, rc, "inode numbers do not fit the geometry");
 	return 0;

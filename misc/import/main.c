@@ -63,7 +63,9 @@ static int import(const struct import_args *args)
 		status = rc == XW_E_UNSUPPORTED ? EXIT_FAILED : cli_run_status(rc);
 	}
 	if (rc) {
-		cli_line_failed(&args->line, xw_import_error(x));
+		const char *why = xw_import_error(x);
+
+		cli_line_failed(&args->line, *why ? why : "out of memory");
 	} else {
 		cli_run_end(&run);
 		status = cli_run_status(report(&run, args, x));
