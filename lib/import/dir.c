@@ -90,8 +90,11 @@ static int dir_fail(struct dir *d, int err, const char *what)
 	const char *cut = p.len < d->path.n ? "..." : "";
 
 	d->failed = err == ENOMEM ? XW_ERR_NOMEM : XW_ERR_IO;
-	return xw_fail(d->src.diag, d->failed, "%s/%s%.*s: %s%s%s", d->src.name, cut, (int)p.len,
-		       p.p, what, err ? ": " : "", err ? strerror(err) : "");
+	if (err) /* xw_fail_errno() keeps the reason, however long the path is */
+		return xw_fail_errno(d->src.diag, d->failed, err, "%s/%s%.*s: %s", d->src.name, cut,
+				     (int)p.len, p.p, what);
+	return xw_fail(d->src.diag, d->failed, "%s/%s%.*s: %s", d->src.name, cut, (int)p.len, p.p,
+		       what);
 }
 
 static void dir_warn(struct dir *d, const char *what)
