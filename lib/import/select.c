@@ -55,17 +55,24 @@ static bool parse_u32(const char *s, const char **end, uint32_t *out)
 }
 
 /* Parse UID[:GID] or :GID. */
+/* A value that is not valid changes nothing. */
 static int set_owner(struct xw_select *s, const char *option, const char *value,
 		     struct xw_diag *diag)
 {
 	const char *p = value ? value : "";
-	bool valid = true;
+	uint32_t owner = 0, group = 0;
+	const bool has_owner = *p != ':' && parse_u32(p, &p, &owner);
+	const bool has_group = *p == ':' && parse_u32(p + 1, &p, &group);
 
-	if (*p != ':')
-		valid = s->owner_set = parse_u32(p, &p, &s->owner);
-	if (valid && *p == ':')
-		valid = s->group_set = parse_u32(p + 1, &p, &s->group);
-	return valid && !*p ? 0 : bad_value(diag, option, value, "UID[:GID] in numbers");
+	if (*p || !(has_owner || has_group))
+		return bad_value(diag, option, value, "UID[:GID] in numbers");
+	if (has_owner)
+		s->owner = owner;
+	if (has_group)
+		s->group = group;
+	s->owner_set |= has_owner;
+	s->group_set |= has_group;
+	return 0;
 }
 
 static int set_number(const char *option, const char *value, const char *want, uint32_t *out,
@@ -243,7 +250,7 @@ static int set_source(struct xw_select *s, const char *option, const char *value
 
 int xw_select_set(struct xw_select *s, const char *option, const char *value, struct xw_diag *diag)
 {
-	const int rc = set_source(s, option, value, diag);
+	int rc = set_source(s, option, value, diag);
 
 	if (rc != XW_ERR_NOTFOUND)
 		return rc;
@@ -259,8 +266,9 @@ int xw_select_set(struct xw_select *s, const char *option, const char *value, st
 	if (!strcmp(option, "--owner"))
 		return set_owner(s, option, value, diag);
 	if (!strcmp(option, "--group")) {
-		s->group_set = true;
-		return set_number(option, value, "a GID in numbers", &s->group, diag);
+		rc = set_number(option, value, "a GID in numbers", &s->group, diag);
+		s->group_set |= !rc;
+		return rc;
 	}
 	if (!strcmp(option, "--mode"))
 		return set_mode(s, option, value, diag);

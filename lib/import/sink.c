@@ -133,10 +133,14 @@ static int allocate(struct xw_sink *k, uint64_t len, struct xw_run *one, struct 
 	}
 	if (!k->stream) {
 		rc = allocate_near(k, len, runs, n);
-	} else if (xw_stream_alloc_one(k->space, k->stream, len, one) == 1) {
-		*n = 1;
 	} else {
-		rc = xw_stream_alloc(k->space, k->stream, len, runs, n);
+		rc = xw_stream_alloc_one(k->space, k->stream, len, one);
+		if (rc == 1) {
+			rc = 0;
+			*n = 1;
+		} else if (!rc) {
+			rc = xw_stream_alloc(k->space, k->stream, len, runs, n);
+		}
 	}
 	if (rc == XW_ERR_NOSPC)
 		return out_of_space(k, len);

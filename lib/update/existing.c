@@ -149,6 +149,8 @@ int xw_update_drop_inline(struct xw_update *u, xw_ino ino, const struct xw_inode
 	rc = xw_xattr_decode_ibody(raw + off, room, &set, NULL);
 	if (!rc)
 		xw_xattr_set_remove(&set, XW_XI_SYSTEM, "data", 4);
+	if (rc == XW_ERR_NOMEM)
+		return xw_fail_nomem(u->diag, "attributes");
 	if (rc || set.a.n > XW_ARRAY_SIZE(slots) || inode_slots(u, &set, room, slots))
 		return xw_update_fail(u, ino, XW_ERR_UNSUPPORTED,
 				      "its inline data overlaps its attributes");

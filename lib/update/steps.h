@@ -7,7 +7,7 @@
  *   xw_step_begin(s, &u)   the update to make the step with
  *   ... xw_update_*(u)     edit/edit.h
  *   xw_step_keep(s)        writes counts, bitmaps and records; the step is on the device
- *   xw_step_drop(s)      or: drops the step
+ *   xw_step_drop(s)        or: drops the step
  *
  * So a step that fails, for lack of space or because of a damaged structure, changes nothing: only
  * contents of files are written to the lower device at once, to blocks that are free until the step
