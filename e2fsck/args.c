@@ -39,7 +39,7 @@ static const struct cli_option options[] = {
 	{"-F", NULL, NULL, "drop the caches of IMAGE first"},
 	{"-j", NULL, "DEVICE", "external journal (default: the device with its UUID)"},
 	{"-N", NULL, "NAME", "name of the filesystem in messages"},
-	{"-z", NULL, "FILE", "write what the repair overwrites to FILE, for e2undo(8)"},
+	{"-z", NULL, "FILE", "save overwritten blocks in FILE, for xw-undo(8)"},
 	CLI_PARTITION,
 	CLI_END,
 };
@@ -52,7 +52,7 @@ static const struct cli_option running[] = {
 	{"-I", NULL, "N", "ignored, as are -P and -r"},
 	{"-P", NULL, "N", "ignored"},
 	{"-r", NULL, NULL, "ignored"},
-	CLI_QUIET("print nothing but problems"),
+	CLI_QUIET("print only warnings and errors"),
 	CLI_VERBOSE("print statistics, and findings that follow from repairs"),
 	CLI_JSON("print findings as JSON, one per line"),
 	CLI_VERSION,
@@ -64,7 +64,7 @@ static const struct cli_tool tool = {
 	.name = "xw-fsck",
 	.usage = "[options] IMAGE",
 	.about = "Check an ext2, ext3 or ext4 image, and repair it. All repairs are committed "
-		 "as one unit: whatever goes wrong, IMAGE has its old or its new state.\nIMAGE "
+		 "as one unit: even after a failure, IMAGE has its old or its new state.\nIMAGE "
 		 "is a file, a device, LABEL=... or UUID=...; IMAGE?offset=BYTES is a "
 		 "filesystem inside it.",
 	.notes = "Exit status, added up: 0 no errors, 1 repaired, 2 reboot, 4 errors left, 8 "

@@ -11,7 +11,7 @@ static cli_option_fn set;
 
 static const struct cli_option options[] = {
 	{NULL, "--profile", "pazdera|geriatrix[:MODEL]|alternate:USED,FREE|trace:FILE|git:LIST",
-	 "pazdera: create and delete files of one directory, 8 to 2\n"
+	 "pazdera: create and delete files of one directory, in the ratio 8:2\n"
 	 "geriatrix: age, size and depth distributions of agrawal, douceur or dayal\n"
 	 "alternate: used and free runs of these sizes\n"
 	 "trace: operations from a file\n"
@@ -20,7 +20,7 @@ static const struct cli_option options[] = {
 	 "util=80%, no-run=2M, layout=0.5, ops=N or overwrites=N; the first limit that is "
 	 "reached ends the run"},
 	{NULL, "--allocator", "linux|own",
-	 "place blocks of files as ext4 in Linux does (default), or as the tools of this suite do"},
+	 "place blocks of files as ext4 in Linux does (default), or as the other xw tools do"},
 	{NULL, "--seed", "N", "of the random numbers (default: 0)"},
 	{NULL, "--dir", "NAME", "directory for the files (default: age)"},
 	{NULL, "--ops", "N", "operations of the profile"},
@@ -32,7 +32,7 @@ static const struct cli_option options[] = {
 	{NULL, "--size-dist", "FILE", "geriatrix: distribution of sizes"},
 	{NULL, "--depth-dist", "FILE", "geriatrix: distribution of depths"},
 	{NULL, "--fast", NULL, "alternate: write bitmaps and inodes in bulk"},
-	{NULL, "--step", "N", "operations per commit (default: 8192)"},
+	{NULL, "--step", "N", "operations per commit (default: 512; with --allocator own: 8192)"},
 	{NULL, "--resume", NULL, "continue a run that was killed"},
 	{NULL, "--measure", NULL, "measure the image and change nothing", cli_flag,
 	 AT(measure_only)},
@@ -44,7 +44,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_option running[] = {
 	{NULL, "--jobs", "N", "threads (default: processors)"},
-	CLI_QUIET("print nothing but problems"),
+	CLI_QUIET("print only warnings and errors"),
 	CLI_VERBOSE("print more"),
 	CLI_JSON("print the report as JSON, not as YAML"),
 	CLI_VERSION,

@@ -28,11 +28,11 @@ static const struct cli_option change[] = {
 };
 
 static const struct cli_option running[] = {
-	{"-z", "--undo-file", "FILE", "write what is overwritten to FILE, for e2undo(8)"},
+	{"-z", "--undo-file", "FILE", "save overwritten blocks in FILE, for xw-undo(8)"},
 	{"-n", "--dry-run", NULL, "write nothing; report what an import would do", set_dry_run},
 	CLI_HEADING("Running"),
 	{NULL, "--jobs", "N", "threads (default: processors); does not change the image"},
-	CLI_QUIET("print nothing but problems"),
+	CLI_QUIET("print only warnings and errors"),
 	CLI_VERBOSE("print more; twice: statistics"),
 	CLI_JSON("print the result as JSON"),
 	CLI_VERSION,
@@ -48,7 +48,7 @@ static const struct cli_tool tool = {
 		 "compression, - for a stream on standard input, or a container image: "
 		 "oci:PATH[:REF], docker-archive:FILE[:TAG]. Several SOURCEs are layers: later "
 		 "ones take precedence, and the existing content of IMAGE is the lowest. IMAGE "
-		 "changes as one unit: whatever happens, it has its old or its new state.",
+		 "changes as one unit: even after a failure, it has its old or its new state.",
 	.notes = "Exit status: 0 done, 1 failed and IMAGE is unchanged, 2 wrong usage.",
 	.tables = {sources, cli_fill_options, change, cli_commit_options, running},
 	.take = cli_pass,

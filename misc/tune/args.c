@@ -44,7 +44,7 @@ static const struct cli_option options[] = {
 	 "mount_opts=, force_fsck, [^]test_fs, encoding=, encoding_flags=, orphan_file_size=, "
 	 "offset=BYTES"},
 	{"-f", "--force", NULL, "allow changes that are not advisable", .as = "-f"},
-	{"-z", NULL, "FILE", "write what the change overwrites to FILE, for e2undo(8)", cli_text,
+	{"-z", NULL, "FILE", "save overwritten blocks in FILE, for xw-undo(8)", cli_text,
 	 AT(undo_file)},
 	CLI_PARTITION,
 	CLI_END,
@@ -52,7 +52,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_option running[] = {
 	{NULL, "--jobs", "N", "threads (default: processors)"},
-	CLI_QUIET("print nothing but problems"),
+	CLI_QUIET("print only warnings and errors"),
 	CLI_VERBOSE("print more"),
 	CLI_JSON("print the result as JSON"),
 	CLI_VERSION,
@@ -64,7 +64,7 @@ static const struct cli_tool tool = {
 	.name = "xw-tune",
 	.usage = "[options] IMAGE",
 	.about = "Change parameters and features of an ext2, ext3 or ext4 image. All changes "
-		 "are committed as one unit: whatever goes wrong, IMAGE has its old or its new "
+		 "are committed as one unit: even after a failure, IMAGE has its old or its new "
 		 "state.",
 	.notes = "Exit status: 0 done, 1 failed and IMAGE is unchanged.",
 	.tables = {options, cli_commit_options, running},

@@ -35,10 +35,10 @@ static const struct cli_option options[] = {
 	{"-o", NULL, "BYTES", "where in IMAGE the filesystem begins (default: as in UNDO_FILE)",
 	 set_start},
 	CLI_PARTITION,
-	{"-z", NULL, "FILE", "write what is overwritten to another undo file", cli_text,
+	{"-z", NULL, "FILE", "save overwritten blocks in another undo file", cli_text,
 	 AT(undo_file)},
-	CLI_QUIET("print nothing but problems"),
-	CLI_VERBOSE("name each piece that is written back"),
+	CLI_QUIET("print only warnings and errors"),
+	CLI_VERBOSE("print each range of blocks that is restored"),
 	CLI_JSON("print the result as JSON"),
 	CLI_VERSION,
 	CLI_HELP,
@@ -48,7 +48,7 @@ static const struct cli_option options[] = {
 static const struct cli_tool tool = {
 	.name = "xw-undo",
 	.usage = "[-fnqv] [-o BYTES | --partition N] [-z FILE] UNDO_FILE IMAGE",
-	.about = "Undo a change of IMAGE: write the content of UNDO_FILE over it.",
+	.about = "Undo a change of IMAGE: restore the blocks saved in UNDO_FILE.",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 	.tables = {options},
 	.take = set_partition,
@@ -166,7 +166,7 @@ static int run(const struct args *args)
 	if (rc)
 		cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
 	if (rc == XW_ERR_STATE && !args->force)
-		cli_hint("-f writes it back anyway");
+		cli_hint("-f restores the image anyway");
 	if (!rc)
 		report(args, xw_undo_info(u));
 	xw_undo_close(u);
