@@ -52,7 +52,8 @@ free blocks of the superblock|base|0 0 0 1 1 0|edit bad "ssv free_blocks_count 5
 free inodes of the superblock|plain|0 0 0 1 1 0|edit bad "ssv free_inodes_count 5"
 not cleanly unmounted|base|1 1 0 1 1 0|edit bad "ssv state 0"
 not cleanly unmounted, no journal|plain|1 1 0 1 1 0|edit bad "ssv state 0"
-marked with errors|base|1 1 0 1 1 0|edit bad "ssv state 2"
+marked with errors, not cleanly unmounted|base|1 1 0 1 1 0|edit bad "ssv state 2"
+marked with errors only|base|0 0 0 0 0 0|edit bad "ssv state 3"
 blocks marked in use|base|0 0 0 1 1 4|edit bad "setb 3000 3"
 a link count|base|0 0 0 1 1 4|edit bad "sif /file links_count 3"
 an unattached inode|base|0 0 0 4 1 4|edit bad "unlink /file"
@@ -114,4 +115,4 @@ run_fsck "-fn -b 8193 -B 1024"
 equal "-b with the right -B" "$RC" 0
 run_fsck "-fn -b 8193 -B 4096"
 equal "  and with a wrong one" "$RC" 8
-done_testing 89
+done_testing 91
