@@ -169,7 +169,9 @@ static int run_verb(struct dbg *d, int argc, char **argv, struct output *o)
 
 	if (!v) {
 		d->unknown = true;
-		dbg_complain(d, d->stock ? "Command not found %s" : "no verb '%s'; help lists them",
+		dbg_complain(d,
+			     d->stock ? "Command not found %s"
+				      : "unknown verb '%s' ('help' lists the verbs)",
 			     argv[0]);
 		return DBG_SAID;
 	}

@@ -180,7 +180,7 @@ static int verb_help(struct dbg *d, int argc, char **argv)
 		return list_all(d);
 	v = dbg_find_verb(d, argv[1]);
 	if (!v)
-		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "there is no verb '%s'", argv[1]);
+		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "unknown verb '%s'", argv[1]);
 	fprintf(d->out, "%.*s%s%s\n\t%s\n", dbg_name_len(v->names), v->names, *v->usage ? " " : "",
 		v->usage, v->help);
 	for (const char *n = v->names; (n = dbg_next_name(n));)

@@ -156,8 +156,8 @@ bool cli_partition_hint(const char *image)
 		return false;
 	xw_partitions_text(&table, list, sizeof(list));
 	if (*list)
-		cli_hint("it has a %s partition table: --partition N selects one (%s)", table.type,
-			 list);
+		cli_hint("it has a %s partition table: --partition N selects a partition (%s)",
+			 table.type, list);
 	xw_partitions_free(&table);
 	return *list;
 }

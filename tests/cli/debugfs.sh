@@ -116,7 +116,7 @@ fails 1 'nosuch: No such file' "no file of requests"
 # ---- what is said ----
 dbg -R nosuch -R "cat /file" img
 equal "a request that fails is not the last" "$(cat .out)" hello
-fails 1 "no verb 'nosuch'" "no such verb"
+fails 1 "unknown verb 'nosuch'" "no such verb"
 dbg -R "stat" img
 fails 1 'usage: show_inode_info FILE' "usage of a verb"
 run_tool ./debugfs /dev/null -R "stat" img

@@ -99,7 +99,7 @@ for kind in dos gpt; do
 	mkfs -q disk
 	fails 1 "holds a $kind partition table" "$kind: a whole disk is refused"
 	is "  --replace would not keep them" sh -c '! grep -q -e --replace .err && grep -q "pass -F to overwrite the whole disk" .err'
-	is "  its partitions are named" grep -q -- "--partition N selects one (1 at 1048576, 2 at 12582912" .err
+	is "  its partitions are named" grep -q -- "--partition N selects a partition (1 at 1048576, 2 at 12582912" .err
 
 	# Every tool, without and with --partition.
 	for tool in "xw-dump -h" "xw-freefrag" "xw-tune -l" "xw-tune -L new" "xw-export -t" "xw-age --measure" \
@@ -113,7 +113,7 @@ for kind in dos gpt; do
 		[ "$tool" != "xw-debugfs -R stats" ] || args=(-R stats disk)
 		T_TOOL=$name run_tool "$BIN/$name" /dev/null "${args[@]}"
 		is "$kind: $tool of a whole disk fails and names its partitions" \
-			grep -q "$kind partition table: --partition N selects one (1 at 1048576, 2 at 12582912" .err
+			grep -q "$kind partition table: --partition N selects a partition (1 at 1048576, 2 at 12582912" .err
 		is "  with a failure" test "$RC" != 0
 		T_TOOL=$name run_tool "$BIN/$name" /dev/null --partition 2 "${args[@]}"
 		equal "  --partition 2" "$RC" 0
