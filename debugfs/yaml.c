@@ -29,7 +29,7 @@ static void begin(struct yaml *y, const char *key)
 }
 
 /* Print the blank between the key and a value on the same line. */
-static void blank(const struct yaml *y, const char *key)
+static void put_blank(const struct yaml *y, const char *key)
 {
 	if (key)
 		fputc(' ', y->out);
@@ -51,7 +51,7 @@ static void open_level(struct yaml *y, const char *key, bool flow, char open, ch
 	} else if (flow || !in_block(y)) {
 		flow = true;
 		begin(y, key);
-		blank(y, key);
+		put_blank(y, key);
 		fputc(open, y->out);
 		y->comma = false;
 	} else if (!outermost) {
@@ -95,7 +95,7 @@ void yaml_u64(struct yaml *y, const char *key, uint64_t v)
 		return;
 	}
 	begin(y, key);
-	blank(y, key);
+	put_blank(y, key);
 	fprintf(y->out, "%" PRIu64, v);
 	end_value(y);
 }
@@ -107,7 +107,7 @@ void yaml_word(struct yaml *y, const char *key, const char *word)
 		return;
 	}
 	begin(y, key);
-	blank(y, key);
+	put_blank(y, key);
 	fputs(word, y->out);
 	end_value(y);
 }

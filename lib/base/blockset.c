@@ -89,7 +89,7 @@ static uint32_t bits_count(const uint64_t *bits, uint32_t first, uint32_t last)
 	return n;
 }
 
-static void bits_put(uint64_t *bits, uint32_t first, uint32_t last, bool on)
+static void bits_assign(uint64_t *bits, uint32_t first, uint32_t last, bool on)
 {
 	for (uint32_t w = first / 64; w <= last / 64; w++) {
 		const uint64_t m = mask(w, first, last);
@@ -110,7 +110,7 @@ static int to_bits(struct chunk *c)
 		memset(bits, 0xFF, WORDS * sizeof(*bits));
 	else
 		for (uint32_t i = 0; i < c->n; i++)
-			bits_put(bits, r[i].first, r[i].last, true);
+			bits_assign(bits, r[i].first, r[i].last, true);
 	free(c->p);
 	*c = (struct chunk){.p = bits, .n = BITS, .cap = (uint16_t)bits_count(bits, 0, CHUNK - 1)};
 	return 0;
@@ -236,7 +236,7 @@ static int chunk_add(struct chunk *c, uint32_t first, uint32_t last, uint32_t ha
 		make_full(c);
 		return 0;
 	}
-	bits_put(c->p, first, last, true);
+	bits_assign(c->p, first, last, true);
 	c->cap = (uint16_t)(c->cap + (last - first + 1 - had));
 	return 0;
 }
@@ -267,7 +267,7 @@ static int chunk_remove(struct chunk *c, uint32_t first, uint32_t last)
 	if (c->n != BITS)
 		return runs_remove(c, first, last);
 	c->cap = (uint16_t)(c->cap - bits_count(c->p, first, last));
-	bits_put(c->p, first, last, false);
+	bits_assign(c->p, first, last, false);
 	return 0;
 }
 

@@ -12,7 +12,8 @@
 #include "base/endian.h"
 #include "dir/itree_internal.h"
 
-enum { RUN = 16 }; /* minimum ratio of the distances to both neighbors in a run, see run_at() */
+/* minimum ratio of the distances to both neighbors in a run, see arrival_order() */
+enum { RUN = 16 };
 
 /* Move the entries from byte off on, the count-th and later, to an empty node. */
 static void move_tail(const struct xw_itree *t, struct xw_itree_step *from,
@@ -228,7 +229,7 @@ static unsigned entries_before(const struct xw_itree_step *s, uint32_t off, xw_i
  * depends on the leaf alone, not on earlier insertions, so that the tree does not depend on when a
  * directory was opened.
  */
-static enum xw_itree_run run_at(const struct xw_itree_step *s, uint32_t off, xw_ino ino)
+static enum xw_itree_run arrival_order(const struct xw_itree_step *s, uint32_t off, xw_ino ino)
 {
 	const xw_ino next = peek32(xw_itree_area(s) + off);
 	xw_ino prev = 0;
@@ -383,7 +384,7 @@ static int split_leaf(struct xw_itree_path *p, uint32_t off, const struct xw_itr
 		rc = xw_itree_put_entry(t, &right, 0, e);
 	} else {
 		t->stats.splits++;
-		p->run = run_at(s, off, e->key.ino);
+		p->run = arrival_order(s, off, e->key.ino);
 		cut = p->run ? cut_run(p, off, need, &count, &stays)
 			     : cut_point(s, off, need, &count, &stays);
 		move_tail(t, s, &right, cut, count);

@@ -252,7 +252,7 @@ static struct piece piece_of(const struct xw_extent *e, size_t rank, bool gone)
 }
 
 /* Compute the new extents of m. */
-static int lay_over(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_update_map *m)
+static int merge_ranges(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_update_map *m)
 {
 	const size_t n = m->e.n + i->ranges.n;
 	auto_free struct piece *all = malloc((n + 1) * sizeof(*all));
@@ -314,7 +314,7 @@ int xw_fast_remap(struct xw_fast *f, const struct xw_fast_inode *i, struct xw_up
 	int rc = set_of(f, i->ino, m, &before);
 
 	if (!rc)
-		rc = lay_over(f, i, m);
+		rc = merge_ranges(f, i, m);
 	if (!rc)
 		rc = set_of(f, i->ino, m, &after);
 	if (!rc)

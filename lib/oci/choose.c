@@ -31,7 +31,7 @@ static void list_add(struct list *l, const char *name)
 	snprintf(l->text + len, sizeof(l->text) - len, "%s%s", l->n++ ? ", " : "", one);
 }
 
-static const char *shown(const struct xw_oci_desc *d)
+static const char *printed_name(const struct xw_oci_desc *d)
 {
 	return *d->ref ? d->ref : *d->name ? d->name : d->digest.text;
 }
@@ -88,7 +88,7 @@ static int none_named(const struct xw_oci_descs *from, const struct xw_oci_wish 
 
 	for (size_t i = 0; i < from->n; i++)
 		if (!from->v[i].attestation)
-			list_add(&l, shown(&from->v[i]));
+			list_add(&l, printed_name(&from->v[i]));
 	if (!l.n)
 		return xw_fail(diag, XW_ERR_INPUT, "%s: holds no image", w->name);
 	return xw_fail(diag, XW_ERR_INPUT, "%s: has no image '%.200s'; there is %s", w->name,
@@ -120,7 +120,7 @@ static int several(const struct xw_oci_descs *from, const struct xw_oci_wish *w,
 
 	for (size_t i = 0; i < from->n; i++)
 		if (is_candidate(from, &from->v[i], w, true) && rank(&from->v[i], w))
-			list_add(&l, shown(&from->v[i]));
+			list_add(&l, printed_name(&from->v[i]));
 	return xw_fail(diag, XW_ERR_INPUT,
 		       "%s: holds several images; oci:PATH:REF chooses one of them: %s", w->name,
 		       l.text);

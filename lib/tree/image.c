@@ -26,7 +26,7 @@
 
 #define LOST_FOUND "lost+found"
 
-static int bad(const struct xw_tree_image *ti, xw_ino ino, const char *what)
+static int fail_inode(const struct xw_tree_image *ti, xw_ino ino, const char *what)
 {
 	return xw_fail(ti->t->diag, XW_ERR_CORRUPT, "%s: inode %" PRIu32 ": %s; run xw-fsck -f",
 		       ti->img->dev->name, ino, what);
@@ -71,11 +71,11 @@ static int node_for(struct xw_tree_image *ti, xw_ino ino, uint32_t type, struct 
 		return xw_fail_nomem(ti->t->diag, "inode table");
 	if (n) {
 		if (!xw_binode_is(n, type))
-			return bad(ti, ino, "its directory entries disagree about its type");
+			return fail_inode(ti, ino, "its directory entries disagree about its type");
 		if (type == XW_S_IFDIR)
-			return bad(ti, ino, "is a directory with more than one name");
+			return fail_inode(ti, ino, "is a directory with more than one name");
 		if (n->flags & XW_BN_DEAD)
-			return bad(ti, ino, "has more names than links");
+			return fail_inode(ti, ino, "has more names than links");
 		*out = n;
 		return 0;
 	}
@@ -107,7 +107,7 @@ static int type_of(struct xw_tree_image *ti, const struct xw_dirent *e, uint32_t
 	}
 	rc = xw_image_inode(ti->img, e->ino, &in, NULL);
 	if (!rc && xw_ftype_of_mode(in.mode) == XW_FT_UNKNOWN)
-		rc = bad(ti, e->ino, "has an unknown type");
+		rc = fail_inode(ti, e->ino, "has an unknown type");
 	*type = in.mode & XW_S_IFMT;
 	return rc;
 }
@@ -122,9 +122,9 @@ static int add_name(struct xw_tree_image *ti, struct xw_binode *dir, const struc
 	if (rc)
 		return rc;
 	if (e->ino < XW_INO_FIRST && e->ino < ti->img->sb.first_ino)
-		return bad(ti, e->ino, "is reserved, and has a name");
+		return fail_inode(ti, e->ino, "is reserved, and has a name");
 	if (xw_tree_find(ti->t, dir, e->name, e->name_len))
-		return bad(ti, dir->ino, "has a duplicate name");
+		return fail_inode(ti, dir->ino, "has a duplicate name");
 	rc = node_for(ti, e->ino, type, &n);
 	if (rc || !n)
 		return rc;
@@ -134,7 +134,7 @@ static int add_name(struct xw_tree_image *ti, struct xw_binode *dir, const struc
 	if (!(flags & XW_BN_LAZY)) {
 		n->links--;
 		if (type != XW_S_IFDIR && !n->unseen--)
-			rc = rc ? rc : bad(ti, e->ino, "has more names than links");
+			rc = rc ? rc : fail_inode(ti, e->ino, "has more names than links");
 	}
 	if (type == XW_S_IFDIR && dir == ti->t->root && e->name_len == sizeof(LOST_FOUND) - 1 &&
 	    !memcmp(e->name, LOST_FOUND, e->name_len))
@@ -205,9 +205,9 @@ static int load(void *arg, struct xw_binode *n)
 	if (rc)
 		return rc;
 	if (!xw_binode_is(n, in.mode & XW_S_IFMT))
-		return bad(ti, n->ino, "has another type than its directory entry");
+		return fail_inode(ti, n->ino, "has another type than its directory entry");
 	if (!in.links || in.dtime)
-		return bad(ti, n->ino, "has a name and is deleted");
+		return fail_inode(ti, n->ino, "has a name and is deleted");
 	n->mode = in.mode;
 	n->uid = in.uid;
 	n->gid = in.gid;
@@ -226,7 +226,7 @@ static int load(void *arg, struct xw_binode *n)
 		return rc;
 	}
 	if (in.links < n->links)
-		return bad(ti, n->ino, "has more names than links");
+		return fail_inode(ti, n->ino, "has more names than links");
 	n->unseen = in.links - n->links;
 	n->links = in.links;
 	if (xw_binode_is(n, XW_S_IFCHR) || xw_binode_is(n, XW_S_IFBLK))

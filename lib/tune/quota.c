@@ -79,7 +79,7 @@ static int make_quota_files(struct xw_tune_run *t, struct xw_update *u)
 	return rc;
 }
 
-static bool counts(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
+static bool is_charged(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
 {
 	if (!in->links || in->flags & XW_FL_EA_INODE)
 		return false;
@@ -94,7 +94,7 @@ static int charge(void *arg, xw_ino ino, struct xw_inode *in, const uint8_t *raw
 	uint64_t ea = 0;
 	int rc;
 
-	if (!counts(&u->img->sb, ino, in))
+	if (!is_charged(&u->img->sb, ino, in))
 		return 0;
 	rc = xw_update_count_ea(u, in, raw, &ea);
 	return rc ? rc : xw_update_charge(u, in, 1 + (int64_t)ea, (int64_t)xw_update_bytes(u, in));

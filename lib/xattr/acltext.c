@@ -34,7 +34,7 @@ static struct word trim(struct word w)
 	return w;
 }
 
-static bool is(struct word w, const char *full, const char *brief)
+static bool word_is(struct word w, const char *full, const char *brief)
 {
 	return (w.len == strlen(full) && !memcmp(w.p, full, w.len)) ||
 	       (w.len == strlen(brief) && !memcmp(w.p, brief, w.len));
@@ -165,16 +165,16 @@ static int parse_entry(const struct parser *ps, struct word entry, struct xw_acl
 	unsigned n = split(entry, all);
 	bool user, group, mask;
 
-	if (n <= 5 && n > 1 && is(f[0], "default", "d")) {
+	if (n <= 5 && n > 1 && word_is(f[0], "default", "d")) {
 		if (!ps->is_default)
 			return fail_entry(ps, entry, "a default entry in an access ACL");
 		f++;
 		n--;
 	}
-	user = is(f[0], "user", "u");
-	group = is(f[0], "group", "g");
-	mask = is(f[0], "mask", "m");
-	if (!user && !group && !mask && !is(f[0], "other", "o"))
+	user = word_is(f[0], "user", "u");
+	group = word_is(f[0], "group", "g");
+	mask = word_is(f[0], "mask", "m");
+	if (!user && !group && !mask && !word_is(f[0], "other", "o"))
 		return fail_entry(ps, entry, "unknown tag");
 	*e = (struct xw_acl_entry){0, 0, XW_ACL_NO_ID};
 	if (!user && !group) {
