@@ -20,7 +20,7 @@ int poke_inode_write(struct dbg *d, struct poke_inode *p);
 int dbg_change_bmap(struct dbg *d, char **argv);
 /* *pblk: the physical block for logical block lblk of an inode; 0: allocate one and return it. */
 int poke_map_block(struct dbg *d, xw_ino ino, xw_lblk lblk, xw_blk *pblk);
-/* Read or write bytes of the image. What is written may refer to blocks that are free. */
+/* Read or write bytes of the image. A write may create references to blocks that are free. */
 int poke_read(struct dbg *d, uint64_t off, void *buf, size_t len);
 int poke_write(struct dbg *d, uint64_t off, const void *buf, size_t len);
 

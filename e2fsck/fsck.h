@@ -154,9 +154,9 @@ struct fsck_start {
 	bool checked_elsewhere; /* by another checker, according to MMP */
 	bool super_lost; /* the primary superblock was unusable */
 	bool from_backup; /* it was replaced by a backup: dynamic fields are stale */
-	uint64_t backup_group; /* with a copy of superblock and descriptors; 0: none known */
-	bool stale_backups; /* renewed by a full check */
-	bool features_differ; /* ... which this is a reason for */
+	uint64_t backup_group; /* a group with backup superblock and descriptors; 0: none known */
+	bool stale_backups; /* to be rewritten by a full check */
+	bool features_differ; /* those of the backups, which are then stale */
 	bool journal_lost; /* must be recreated */
 	bool replayed; /* the journal */
 	bool replayed_on_disk; /* whatever the result of the check */

@@ -46,8 +46,9 @@ static bool has_resize_map(const struct fsck_look *l)
 }
 
 /*
- * Check the size of a reserved inode. The journal is as long as its map. The size of other inodes
- * is not known, but it must be possible, and the last block must not be past it.
+ * Check the size of a reserved inode. The size of the journal is the length of its map. Any size of
+ * other reserved inodes is valid if it is within the limits of the format and includes the last
+ * mapped block.
  */
 static void check_reserved_size(struct fsck_look *l)
 {

@@ -38,7 +38,7 @@ struct finder {
 	struct xw_dirblock walk;
 	uint64_t looked; /* number of blocks read */
 	uint32_t generation; /* of the root's inode; 0 if that is lost */
-	bool unproven; /* a block lacks a checksum with the root's seed */
+	bool unproven; /* a block has no valid checksum with the root's seed */
 };
 
 /* Do "." and ".." refer to the root? */

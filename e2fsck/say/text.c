@@ -108,7 +108,7 @@ static void say_layout(const struct fsck_summary *s)
 	putchar('\n');
 }
 
-/* The lines of e2fsck -v, and one more where there are itrees. */
+/* The lines of e2fsck -v, and one more if the filesystem has itrees. */
 static void say_statistics(const struct fsck_summary *s)
 {
 	const struct fsck_counts *c = &s->counts;

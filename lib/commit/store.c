@@ -360,7 +360,7 @@ static const struct xw_redo_store_ops file_ops = {
 	.close = file_close,
 };
 
-/* Filesystems in one file (a disk with partitions) have a redo file each. */
+/* Each filesystem of a file with several (a disk with partitions) has its own redo file. */
 static char *path_beside(const char *real, uint64_t offset)
 {
 	char *s;

@@ -128,7 +128,8 @@ struct xw_removal {
  */
 int xw_removal_from(struct xw_removal *g, xw_ino dir, struct xw_dir_victim *v, size_t n);
 /*
- * Add a name of a file that is removed already; or a directory, which is removed with its contents.
+ * Extend a removal: by another name of a file whose name was removed, or by a directory with its
+ * contents.
  */
 int xw_removal_add_name(struct xw_removal *g, xw_ino ino);
 int xw_removal_add_dir(struct xw_removal *g, xw_ino ino);

@@ -58,7 +58,7 @@ uint64_t xw_input_pos(const struct xw_input *in);
 uint64_t xw_input_raw(const struct xw_input *in);
 /* At the end: was trailing data other than zeros ignored after a compressed stream? */
 bool xw_input_has_trailing(const struct xw_input *in);
-/* The reason of the last failure, without the source's name. */
+/* The reason for the last failure, without the name of the source. */
 const char *xw_input_error(const struct xw_input *in);
 
 #endif

@@ -287,7 +287,7 @@ static int redo_step(struct recovery *v)
 	v->info->redo_dropped = verdict == DROP && gone;
 	v->info->cleared |= verdict == DROP && removed;
 	read_super(v);
-	/* The file belongs to the repair of a state whose own redo file was lost. */
+	/* The dropped file was not that of the pending change, whose own file is lost. */
 	if (!rc && verdict == DROP && v->pending) {
 		v->file = false;
 		rc = stuck(v);

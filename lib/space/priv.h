@@ -145,7 +145,7 @@ static inline bool xw_group_described(const struct xw_group *gr)
 
 /* group.c: one group. Positions are indexes in the group. */
 int xw_group_init(struct xw_space *s, uint32_t g, struct xw_diag *diag);
-/* Afterwards the group is described or in memory, and exact. */
+/* Bring a group into the state "described" or "in memory" (see above), with an exact summary. */
 int xw_group_load(struct xw_space *s, uint32_t g);
 /* for groups in memory */
 uint64_t *xw_group_words(const struct xw_space *s, uint32_t g);

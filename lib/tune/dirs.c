@@ -32,7 +32,7 @@ struct job {
 	struct xw_inode in;
 	uint8_t *raw; /* owned */
 	struct xw_tune_dirmap map;
-	/* for rebuilding */
+	/* used if the directory is rebuilt */
 	struct xw_dir_format format;
 	struct xw_dir_shape shape;
 	XW_VEC(struct xw_dir_entry) entries;

@@ -227,7 +227,7 @@ int xw_update_build_map(struct xw_update *u, struct xw_binode *n)
 {
 	int rc = n->n_ext ? xw_place_map(&u->place, n) : 0;
 
-	u->place.items.n = 0; /* already written: n does not outlive this function */
+	u->place.items.n = 0; /* already written; the items refer to n, which the caller frees */
 	if (!rc)
 		rc = xw_place_check_room(&u->place);
 	if (!rc && n->map)

@@ -191,7 +191,7 @@ static int parse_letters(struct cli_line *l, const char *word, char ***next)
 	return status;
 }
 
-/* --json holds for errors in words before it, too. */
+/* Find --json anywhere: it also applies to errors in the words before it. */
 static bool wants_json(const struct cli_tool *tool, char **argv)
 {
 	for (; *argv && strcmp(*argv, "--") != 0; argv++)

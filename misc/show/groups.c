@@ -93,7 +93,7 @@ struct listing {
 	struct xw_image *img;
 };
 
-/* A range ends with the last block of its last cluster, where e2fsprogs 1.47.0 has its first. */
+/* A range ends with the last block of its last cluster; e2fsprogs 1.47.0 prints the first one. */
 static int put_blocks(void *arg, uint32_t at, uint32_t len)
 {
 	const struct listing *l = arg;
