@@ -22,8 +22,9 @@ int dbg_svg_option(struct dbg *d, int *argc, char **argv, const char **path)
 	}
 	*argc = n;
 	if (*path && d->json && !strcmp(*path, "-"))
-		return xw_fail(&d->diag, XW_ERR_USAGE,
-			       "--json needs --svg FILE: standard output has the drawing");
+		return xw_fail(
+			&d->diag, XW_ERR_USAGE,
+			"--json and --svg - exclude each other: both write to standard output");
 	return 0;
 }
 

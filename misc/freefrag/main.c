@@ -74,8 +74,8 @@ static int parse(struct args *args, int argc, char **argv)
 	if (status < 0)
 		status = xw_show_source_path(l, &args->source);
 	if (status < 0 && l->json && to_stdout(args))
-		return cli_line_refuse(l,
-				       "--json needs --svg FILE: standard output has the drawing");
+		return cli_line_refuse(
+			l, "--json and --svg - exclude each other: both write to standard output");
 	return status;
 }
 

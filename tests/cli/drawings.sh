@@ -95,5 +95,5 @@ dbg -R "itree --svg img /age/dir-0000" -R "mb_structs_summary --svg img" img
 is "a drawing over the image is refused" [ "$(grep -c 'would overwrite the image' .err)" = 2 ]
 is "  and the image is what it was" cmp before img
 dbg --json -R "mb_structs_summary --svg -" img
-is "--json --svg - is refused" grep -q 'standard output has the drawing' .out .err
+is "--json --svg - is refused" grep -q 'exclude each other' .out .err
 done_testing 12

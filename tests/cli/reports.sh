@@ -91,7 +91,7 @@ refused 2 "-c 3: the chunk size must be a power of 2" freefrag -c 3 img
 refused 2 "-c x: not a number of KiB" freefrag -c x img
 refused 2 "-c 2199023255552: not a number of KiB" freefrag -c 2199023255552 img
 refused 2 "-E foo: it takes offset=BYTES" freefrag -E foo img
-refused 2 "--json needs --svg FILE" freefrag --svg - --json img
+refused 2 "--json and --svg - exclude each other" freefrag --svg - --json img
 freefrag --svg img img
 is "a drawing over the image is refused" grep -q "img: the drawing would overwrite the image" .err
 is "  which stays as it is" cmp img before
