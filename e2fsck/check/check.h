@@ -19,7 +19,7 @@
  * a warning.
  */
 int xw_fsck_set(struct fsck_opts *o, const char *option, const char *value, struct xw_diag *diag);
-/* The words of -E, for a hint after an unknown one. */
+/* The names of all extended options (-E), for a hint after an unknown one. */
 const char *xw_fsck_extended_words(void);
 /*
  * Called when all options are set: refuses contradictory options, and sets implied ones. Returns as

@@ -311,7 +311,7 @@ static int fill(struct run *r)
 
 	if (!rc)
 		rc = xw_intake_read(&r->in, r->threaded, skip);
-	/* not yet cleared: there was no entry */
+	/* a source without entries: the target is not cleared yet */
 	return rc || r->target.cleared ? rc : clear(r);
 }
 
