@@ -155,9 +155,9 @@ static int check(const struct debugfs_args *args)
 	if (args->file && args->n_requests)
 		return cli_line_refuse(&args->line, "-R and -f exclude each other");
 	if (args->how.write && args->how.catastrophic)
-		return cli_line_refuse(&args->line, "-w cannot go with -c");
+		return cli_line_refuse(&args->line, "-w is not supported with -c");
 	if (args->how.write && (args->how.e2image || args->how.super_block || args->how.block_size))
-		return cli_line_refuse(&args->line, "-w cannot go with -b, -i and -s");
+		return cli_line_refuse(&args->line, "-w is not supported with -b, -i and -s");
 	if (args->how.data_source && !args->how.e2image)
 		return cli_line_refuse(
 			&args->line,

@@ -197,7 +197,8 @@ static int mark(struct dbg *d, int argc, char **argv, bool inodes, bool used)
 	n = inodes ? ino : n;
 	if (count > end - n)
 		return xw_fail(&d->diag, XW_ERR_USAGE,
-			       "%" PRIu64 " %ss from %" PRIu64 " on: the filesystem ends before",
+			       "%" PRIu64 " %ss from %" PRIu64
+			       " on: past the end of the filesystem",
 			       count, what, n);
 	rc = dbg_step_begin(d, &u);
 	if (rc)

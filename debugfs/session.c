@@ -198,7 +198,7 @@ int dbg_open(struct dbg *d, const char *path, const struct dbg_how *how)
 	if (how->data_source && !how->e2image)
 		return xw_fail(&d->diag, XW_ERR_USAGE, "-d needs -i: a file made by e2image");
 	if (how->write && (how->catastrophic || is_indirect(how)))
-		return xw_fail(&d->diag, XW_ERR_USAGE, "-w cannot go with %s",
+		return xw_fail(&d->diag, XW_ERR_USAGE, "-w is not supported with %s",
 			       how->catastrophic ? "-c" : "-b, -i and -s");
 	d->path = strdup(path);
 	d->real = dbg_absolute(path);

@@ -144,8 +144,7 @@ static int choose_mode(struct fsck_args *args)
 	struct fsck_opts *o = &args->opts;
 
 	if (args->say.json && o->mode == FSCK_ASK) {
-		cli_line_failf(&args->line,
-			       "--json asks no questions: -p, -n or -y is needed with it");
+		cli_line_failf(&args->line, "--json requires -p, -n or -y");
 		return FSCK_EXIT_USAGE;
 	}
 	o->no_terminal = o->mode == FSCK_ASK && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO));

@@ -332,7 +332,7 @@ int xw_age_geriatrix(const struct xw_age_opts *o, const struct xw_age_base *base
 	g->target = want - before;
 	rc = xw_age_tables_load(o, diag, &g->t);
 	if (!rc && want <= before + base->blocks / 100)
-		rc = xw_fail(diag, XW_ERR_USAGE, "--util: the image is already that full");
+		rc = xw_fail(diag, XW_ERR_USAGE, "--util: more of the image is already in use");
 	if (!rc)
 		rc = compact(g);
 	if (rc) {

@@ -20,11 +20,12 @@ int xw_supers_check(struct xw_mkfs *m)
 	if (!m->supers_only)
 		return 0;
 	if (m->sources.n)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "-d %s: not with -S", m->sources.v[0]);
+		return xw_fail(&m->diag, XW_ERR_USAGE, "-d %s: not supported with -S",
+			       m->sources.v[0]);
 	if (m->params.journal_device)
-		return xw_fail(&m->diag, XW_ERR_USAGE, "-J device: not with -S");
+		return xw_fail(&m->diag, XW_ERR_USAGE, "-J device: not supported with -S");
 	if (xw_has_incompat(&m->params.features, XW_INCOMPAT_JOURNAL_DEV))
-		return xw_fail(&m->diag, XW_ERR_USAGE, "-O journal_dev: not with -S");
+		return xw_fail(&m->diag, XW_ERR_USAGE, "-O journal_dev: not supported with -S");
 	m->find_uuid = !m->params.uuid_set;
 	m->find_seed = !m->params.hash_seed_set;
 	return 0;

@@ -485,7 +485,7 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 	}
 	fd = open_patiently(path, mode | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 && errno == EINVAL && flags & XW_DEV_DIRECT)
-		return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: no direct I/O here", path);
+		return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: direct I/O is not supported", path);
 	if (fd < 0 && errno == EBUSY && mode & O_EXCL && !(mode & O_CREAT))
 		return xw_dev_fail_busy(diag, path);
 	if (fd < 0)

@@ -138,7 +138,7 @@ static int open_file(struct xw_newfile *f, const char *path, unsigned flags, str
 	if (err)
 		return xw_dev_fail_open(diag, path, err);
 	if (flags & XW_DEV_DIRECT && fcntl(f->fd, F_SETFL, O_RDWR | O_DIRECT))
-		return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: no direct I/O here", path);
+		return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: direct I/O is not supported", path);
 	return 0;
 }
 

@@ -201,8 +201,8 @@ int xw_place_check_room(const struct xw_placer *p)
 	if (!p->missing)
 		return 0;
 	return xw_fail(p->enc.diag, XW_ERR_NOSPC,
-		       "%s: %llu more free blocks needed (%s; replaced files free theirs only "
-		       "after the commit); nothing was changed",
+		       "%s: %llu more free blocks needed (%s; blocks of replaced files are freed "
+		       "after the commit only); nothing was changed",
 		       p->enc.name, (unsigned long long)p->missing,
 		       xw_place_missing(p, missing, sizeof(missing)));
 }

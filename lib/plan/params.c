@@ -160,7 +160,8 @@ static int set_label(struct xw_mkfs_params *p, const char *value, struct xw_diag
 	size_t len = strlen(value);
 
 	if (len > 16)
-		xw_log(diag, XW_LOG_WARN, "-L %.80s: over 16 bytes, cut to '%.16s'", value, value);
+		xw_log(diag, XW_LOG_WARN, "-L %.80s: over 16 bytes, truncated to '%.16s'", value,
+		       value);
 	memset(p->label, 0, sizeof(p->label));
 	memcpy(p->label, value, XW_MIN(len, 16));
 	return 0;

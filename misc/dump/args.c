@@ -43,6 +43,7 @@ int dump_args_parse(struct dump_args *args, int argc, char **argv)
 	if (status < 0)
 		status = xw_show_source_path(l, &args->source);
 	if (status < 0 && l->json && (args->places || args->mmp))
-		return cli_line_refuse(l, "--json cannot go with %s", args->places ? "-g" : "-m");
+		return cli_line_refuse(l, "--json is not supported with %s",
+				       args->places ? "-g" : "-m");
 	return status;
 }

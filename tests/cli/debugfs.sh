@@ -164,8 +164,8 @@ while read -r regex args; do
 	fails 2 "$regex" "refused: $args"
 done <<-'END'
 	exclude -R a -f b
-	cannot -w -c
-	cannot -w -i
+	not.supported -w -c
+	not.supported -w -i
 	needs.-b -s 5
 	block.size -b 1000
 	number -s x -b 1024

@@ -31,7 +31,7 @@ done <<'TABLE'
 16:-b: invalid number|-n -b x img
 16:-C: invalid number|-n -C x img
 16:unknown extended option 'nonesuch'|-n -E nonesuch img
-16:--json asks no questions|--json img
+16:--json requires -p, -n or -y|--json img
 8:need terminal for interactive repairs|img
 8:need terminal for interactive repairs|-f img
 8:nowhere: .*No such file|-n nowhere

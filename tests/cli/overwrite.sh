@@ -303,7 +303,7 @@ mkfs -q twice.img 8M
 "$PWD/mkfs.ext4" -q -L averyveryverylonglabel twice.img </dev/null >.out 2>.err
 RC=$?
 equal "mkfs.ext4 over a filesystem" "$RC" 0
-equal "  one warning, and what was there" "$(cut -d: -f2- .err)" " warning: -L averyveryverylonglabel: over 16 bytes, cut to 'averyveryverylon'
+equal "  one warning, and what was there" "$(cut -d: -f2- .err)" " warning: -L averyveryverylonglabel: over 16 bytes, truncated to 'averyveryverylon'
  twice.img: holds an ext4 filesystem"
 echo text >short
 mkfs -q short

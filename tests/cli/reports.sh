@@ -76,8 +76,8 @@ refused 1 "an external journal has no blocks of files" dump -g journal
 refused 1 "an external journal has no blocks of files" dump -b journal
 refused 2 "an external journal has no blocks of files" dump -m journal
 refused 2 "MMP feature not enabled" dump -m img
-refused 2 "--json cannot go with -g" dump --json -g img
-refused 2 "--json cannot go with -m" dump --json -m img
+refused 2 "--json is not supported with -g" dump --json -g img
+refused 2 "--json is not supported with -m" dump --json -m img
 refused 2 "unexpected argument 'more' after IMAGE" dump img more
 refused 2 "-o foo: it takes superblock=BLOCK and blocksize=BYTES" dump -o foo img
 dump --help

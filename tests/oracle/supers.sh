@@ -128,9 +128,9 @@ equal "-S -n" "$RC" 0
 equal "  writes nothing" "$(cksum <ours.img)" "$before"
 
 mkfs -S -d src ours.img
-fails 2 "-d src: not with -S" "-S -d"
+fails 2 "-d src: not supported with -S" "-S -d"
 mkfs -S -O journal_dev ours.img
-fails 2 "journal_dev: not with -S" "-S -O journal_dev"
+fails 2 "journal_dev: not supported with -S" "-S -O journal_dev"
 mkfs -S nowhere.img 64M
 fails 1 "nowhere.img" "-S without an image"
 is "  makes none" gone nowhere.img
