@@ -239,7 +239,7 @@ else
 fi
 run_tool "$BIN/xw-freefrag" /dev/null --json --svg - it.img
 is "--json --svg - is refused" [ "$RC" = 2 ]
-is "and says why" grep -q 'standard output has the drawing' .err
+is "and says why" grep -q 'exclude each other' .err
 cp it.img before
 run_tool "$BIN/xw-freefrag" /dev/null --svg it.img it.img
 is "--svg over the image is refused" [ "$RC" = 2 ]
