@@ -60,8 +60,8 @@ static inline xw_blk xw_itree_writer_root(const struct xw_itree_writer *w)
 
 /*
  * Index nodes from the root down, then leaves in key order as entries arrive: blocks are written in
- * the order of the runs. XW_ERR_INTERNAL: the entries differ from the plan. xw_itree_write_end() must
- * be called in any case.
+ * the order of the runs. XW_ERR_INTERNAL: the entries differ from the plan. xw_itree_write_end()
+ * must be called in any case.
  */
 int xw_itree_write_begin(struct xw_itree_writer *w);
 int xw_itree_write_add(struct xw_itree_writer *w, const struct xw_itree_entry *e);
