@@ -70,7 +70,7 @@ static const struct cli_tool tool = {
 	.notes = "Exit status, added up: 0 no errors, 1 repaired, 2 reboot, 4 errors left, 8 "
 		 "failed, 16 usage, 32 canceled.",
 	.tables = {options, cli_commit_options, running},
-	.take = set,
+	.handle = set,
 };
 
 static void log_line(void *arg, enum xw_log_level level, const char *line)

@@ -60,7 +60,7 @@ static const struct cli_tool tool = {
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 a limit of --until was not "
 		 "reached.",
 	.tables = {options, cli_commit_options, running},
-	.take = set,
+	.handle = set,
 };
 
 /* The status after a call of the library. */

@@ -91,7 +91,7 @@ int cli_help(struct cli_line *l, const struct cli_option *o, const char *value)
 		for (const struct cli_option *row = *table; row->help; row++) {
 			if (is_heading(row))
 				printf("\n%s:\n", row->help);
-			else if (row->take != cli_refused)
+			else if (row->handle != cli_refused)
 				print_option(row, column);
 		}
 	}

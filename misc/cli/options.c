@@ -136,7 +136,7 @@ static int parse_option(struct cli_line *l, const struct cli_option *o, const ch
 {
 	if (value && o->letter && !strcmp(o->letter, "-E"))
 		note_offset(l, value);
-	return o->take ? o->take(l, o, value) : l->tool->take(l, o, value);
+	return o->handle ? o->handle(l, o, value) : l->tool->handle(l, o, value);
 }
 
 /* "--name", "--name=value" or "--name value"; *next is the word behind it. */
@@ -263,7 +263,7 @@ static int set_offset(struct cli_line *l, const char *text)
 	if (o)
 		return parse_option(l, o, text);
 	note_offset(l, text);
-	return l->tool->take(l, NULL, text);
+	return l->tool->handle(l, NULL, text);
 }
 
 int cli_line_partition(struct cli_line *l, const char *image)

@@ -24,7 +24,7 @@ struct cli_option {
 	/* Name of the value; NULL: none. Completions offer the words a and b of "a|b|NAME". */
 	const char *value;
 	const char *help; /* text of a heading without letter and name; NULL ends the table */
-	cli_option_fn *take; /* NULL: cli_tool's */
+	cli_option_fn *handle; /* NULL: cli_tool's */
 	size_t at; /* of cli_flag() and the like: offset of the member */
 	const char *as; /* the name in the library; NULL: `name`, else `letter` */
 };
@@ -67,7 +67,7 @@ struct cli_tool {
 	const char *usage; /* the synopsis behind the name */
 	const char *about, *notes; /* paragraphs of --help before and after the options */
 	const struct cli_option *tables[6]; /* in the order of --help */
-	cli_option_fn *take; /* the handler of rows without one */
+	cli_option_fn *handle; /* the handler of rows without one */
 };
 
 /* ---- a command line ---- */

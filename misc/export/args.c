@@ -80,7 +80,7 @@ static const struct cli_tool tool = {
 		 "patterns as in a shell. Without a PATH: everything.",
 	.notes = "Exit status: 0 done, 1 failed, damage found or a PATH is missing, 2 wrong usage.",
 	.tables = {options},
-	.take = cli_pass,
+	.handle = cli_pass,
 };
 
 static int of_archive(struct cli_line *l, const struct cli_option *o, const char *value)

@@ -51,7 +51,7 @@ static const struct cli_tool tool = {
 		 "changes as one unit: even after a failure, it has its old or its new state.",
 	.notes = "Exit status: 0 done, 1 failed and IMAGE is unchanged, 2 wrong usage.",
 	.tables = {sources, cli_fill_options, change, cli_commit_options, running},
-	.take = cli_pass,
+	.handle = cli_pass,
 };
 
 static char *in_dir(const char *dir, const char *name)

@@ -87,7 +87,7 @@ static const struct cli_tool tool = {
 	.notes = "With SOURCE_DATE_EPOCH, -U and -E hash_seed= the same input gives the same "
 		 "bytes.\nExit status: 0 done, 1 failed, 2 wrong usage.",
 	.tables = {filling, cli_fill_options, options},
-	.take = cli_pass,
+	.handle = cli_pass,
 };
 
 static int add_source(struct cli_line *l, const struct cli_option *o, const char *value)

@@ -68,7 +68,7 @@ static const struct cli_tool tool = {
 		 "state.",
 	.notes = "Exit status: 0 done, 1 failed and IMAGE is unchanged.",
 	.tables = {options, cli_commit_options, running},
-	.take = set,
+	.handle = set,
 };
 
 static const struct cli_tool e2label = {.name = "e2label", .usage = "IMAGE [LABEL]"};

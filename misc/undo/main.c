@@ -51,7 +51,7 @@ static const struct cli_tool tool = {
 	.about = "Undo a change of IMAGE: restore the blocks saved in UNDO_FILE.",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 	.tables = {options},
-	.take = set_partition,
+	.handle = set_partition,
 };
 
 static int set_offset(struct args *args, const char *value)

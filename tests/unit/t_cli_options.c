@@ -40,7 +40,7 @@ static const struct cli_tool tool = {
 	.about = "Do something.",
 	.notes = "Exit status: 0.",
 	.tables = {options},
-	.take = cli_pass,
+	.handle = cli_pass,
 };
 
 /* The result: members that are set, settings, a colon, operands. Or the status and a message. */
