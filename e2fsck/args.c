@@ -52,10 +52,8 @@ static const struct cli_option running[] = {
 	{"-I", NULL, "N", "ignored, as are -P and -r"},
 	{"-P", NULL, "N", "ignored"},
 	{"-r", NULL, NULL, "ignored"},
-	CLI_QUIET("print only warnings and errors"),
-	CLI_VERBOSE("print statistics, and findings that follow from repairs"),
-	CLI_JSON("print findings as JSON, one per line"),
-	CLI_VERSION,
+	CLI_OUTPUT("print statistics, and findings that follow from repairs",
+		   "print findings as JSON, one per line"),
 	CLI_HELP,
 	CLI_END,
 };

@@ -53,7 +53,7 @@ static bool is_plausible(const struct xw_image *img, const struct xw_inode *in)
 	return known && in->links <= LINKS_MAX && map_is_plausible(img, in);
 }
 
-/* Does the record have the journal's map, according to the backup in the superblock? */
+/* Do size and i_block of the inode equal their backup in s_jnl_blocks? */
 static bool is_saved_journal(const struct xw_super *sb, xw_ino ino, const struct xw_inode *in)
 {
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) || ino != sb->journal_inum ||

@@ -97,7 +97,7 @@ static enum step lz4_block(struct xw_frames *f, const unsigned char *p, size_t n
 	return skip(f, 4 + (uint64_t)(size & INT32_MAX) + (f->block_check ? 4 : 0), LZ4_BLOCK);
 }
 
-/* Frames of the legacy format, which the kernel uses, have no end mark. */
+/* LZ4 frames of the legacy format, as in compressed kernels, have no end mark. */
 static enum step lz4_legacy_block(struct xw_frames *f, const unsigned char *p, size_t n)
 {
 	uint32_t size;

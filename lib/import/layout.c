@@ -73,7 +73,7 @@ const char *xw_layout_advice(unsigned marks)
 
 /* ---- detection before reading ---- */
 
-/* HEX, HEX/..., HEX.json, HEX.tar.gz, optionally after "sha256:". */
+/* Is it the name of a blob: HEX, HEX/..., HEX.json or HEX.tar.gz, with or without "sha256:"? */
 static bool is_hash(struct xw_slice p)
 {
 	if (begins(p, "sha256:")) {

@@ -46,11 +46,6 @@ bool xw_digest_same(const struct xw_digest *a, const struct xw_digest *b)
 	return !strcmp(a->text, b->text);
 }
 
-const char *xw_digest_hex(const struct xw_digest *d)
-{
-	return d->text[0] ? strchr(d->text, ':') + 1 : d->text;
-}
-
 void xw_digest_path(const struct xw_digest *d, char path[XW_DIGEST_PATH])
 {
 	snprintf(path, XW_DIGEST_PATH, "blobs/%s", d->text);

@@ -24,8 +24,6 @@ struct xw_digest {
 bool xw_digest_parse(const char *text, size_t len, struct xw_digest *d);
 bool xw_digest_is_set(const struct xw_digest *d);
 bool xw_digest_same(const struct xw_digest *a, const struct xw_digest *b);
-/* The hexadecimal digits, without the algorithm. */
-const char *xw_digest_hex(const struct xw_digest *d);
 /* The path of the blob in an OCI layout: "blobs/sha256/HEX". */
 #define XW_DIGEST_PATH (XW_DIGEST_TEXT + 8)
 void xw_digest_path(const struct xw_digest *d, char path[XW_DIGEST_PATH]);

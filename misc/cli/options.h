@@ -53,6 +53,10 @@ cli_option_fn cli_help, cli_version;
 	 CLI_LINE_MEMBER(partition)}
 #define CLI_VERSION {"-V", "--version", NULL, "print the version", cli_version}
 #define CLI_HELP {"-h", "--help", NULL, "print this help", cli_help}
+/* Several rows: -q, -v, --json, -V. */
+#define CLI_OUTPUT(verbose, json) \
+	CLI_QUIET("print only warnings and errors"), CLI_VERBOSE(verbose), CLI_JSON(json), \
+	CLI_VERSION
 #define CLI_HEADING(text) {.help = (text)}
 #define CLI_END {NULL}
 /* clang-format on */

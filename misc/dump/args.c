@@ -16,10 +16,7 @@ static const struct cli_option options[] = {
 	{"-o", NULL, "superblock=BLOCK,blocksize=BYTES",
 	 "use that backup superblock, and its block size", xw_show_set_source, AT(source)},
 	SHOW_SOURCE_ROWS(struct dump_args),
-	CLI_QUIET("print only warnings and errors"),
-	CLI_VERBOSE("print more"),
-	CLI_JSON("print the result as JSON"),
-	CLI_VERSION,
+	CLI_OUTPUT("print more", "print the result as JSON"),
 	{NULL, "--help", NULL, "print this help", cli_help},
 	CLI_END,
 };

@@ -64,10 +64,7 @@ static const struct cli_option options[] = {
 	CLI_PARTITION,
 	{NULL, "--redo-file", "FILE", "redo file of an interrupted change"},
 	{NULL, "--jobs", "N", "threads that compress (default: processors)"},
-	CLI_QUIET("print only warnings and errors"),
-	CLI_VERBOSE("print more"),
-	CLI_JSON("print the result as JSON (with -o, -t or -x)"),
-	CLI_VERSION,
+	CLI_OUTPUT("print more", "print the result as JSON (with -o, -t or -x)"),
 	CLI_HELP,
 	CLI_END,
 };

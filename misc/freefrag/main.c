@@ -31,10 +31,7 @@ static const struct cli_option options[] = {
 	 "instead of the report",
 	 cli_text, offsetof(struct args, svg)},
 	SHOW_SOURCE_ROWS(struct args),
-	CLI_QUIET("print only warnings and errors"),
-	CLI_VERBOSE("print more"),
-	CLI_JSON("print the result as JSON"),
-	CLI_VERSION,
+	CLI_OUTPUT("print more", "print the result as JSON"),
 	CLI_HELP,
 	CLI_END,
 };

@@ -32,10 +32,7 @@ static const struct cli_option running[] = {
 	{"-n", "--dry-run", NULL, "write nothing; report what an import would do", set_dry_run},
 	CLI_HEADING("Running"),
 	{NULL, "--jobs", "N", "threads (default: processors); does not change the image"},
-	CLI_QUIET("print only warnings and errors"),
-	CLI_VERBOSE("print more; twice: statistics"),
-	CLI_JSON("print the result as JSON"),
-	CLI_VERSION,
+	CLI_OUTPUT("print more; twice: statistics", "print the result as JSON"),
 	CLI_HELP,
 	CLI_END,
 };

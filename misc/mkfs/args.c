@@ -69,10 +69,7 @@ static const struct cli_option options[] = {
 	{NULL, "--replace", NULL, "replace an old image by a new file, once that is complete",
 	 set_flag, AT(replace)},
 	{NULL, "--jobs", "N", "threads (default: processors); does not change the image"},
-	CLI_QUIET("print only warnings and errors"),
-	CLI_VERBOSE("print more; twice: statistics"),
-	CLI_JSON("print the result as JSON"),
-	CLI_VERSION,
+	CLI_OUTPUT("print more; twice: statistics", "print the result as JSON"),
 	CLI_HELP,
 	CLI_END,
 };

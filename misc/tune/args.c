@@ -52,10 +52,7 @@ static const struct cli_option options[] = {
 
 static const struct cli_option running[] = {
 	{NULL, "--jobs", "N", "threads (default: processors)"},
-	CLI_QUIET("print only warnings and errors"),
-	CLI_VERBOSE("print more"),
-	CLI_JSON("print the result as JSON"),
-	CLI_VERSION,
+	CLI_OUTPUT("print more", "print the result as JSON"),
 	CLI_HELP,
 	CLI_END,
 };

@@ -37,10 +37,7 @@ static const struct cli_option options[] = {
 	CLI_PARTITION,
 	{"-z", NULL, "FILE", "save overwritten blocks in another undo file", cli_text,
 	 AT(undo_file)},
-	CLI_QUIET("print only warnings and errors"),
-	CLI_VERBOSE("print each range of blocks that is restored"),
-	CLI_JSON("print the result as JSON"),
-	CLI_VERSION,
+	CLI_OUTPUT("print each range of blocks that is restored", "print the result as JSON"),
 	CLI_HELP,
 	CLI_END,
 };
