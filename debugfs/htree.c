@@ -507,8 +507,8 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 	uuid_unparse_lower(uuid, text);
 	if (verbose)
 		fprintf(d->out, "Hash algorithm: %s\nHash seed: %s\n", field_hashes[version], text);
-	fprintf(d->out, "Hash of %s is 0x%0" PRIx32 " (minor 0x%0" PRIx32 ")\n", argv[optind],
-		hash.major, hash.minor);
+	dbg_printf(d, "Hash of %s is 0x%0" PRIx32 " (minor 0x%0" PRIx32 ")\n", argv[optind],
+		   hash.major, hash.minor);
 	return 0;
 }
 

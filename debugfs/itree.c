@@ -289,12 +289,12 @@ int dbg_verb_itree_check(struct dbg *d, int argc, char **argv)
 		xw_json_u64(&d->js, "entries", res.entries);
 		xw_json_end(&d->js, '}');
 	} else if (!rc && !res.has_tree && !res.findings) {
-		fprintf(d->out, "%s: no itree\n", argv[1]);
+		dbg_printf(d, "%s: no itree\n", argv[1]);
 	} else if (!rc) {
-		fprintf(d->out,
-			"%s: %u levels, %" PRIu64 " nodes, %" PRIu64 " leaves, %" PRIu64
-			" entries, %" PRIu64 " findings\n",
-			argv[1], res.levels, res.nodes, res.leaves, res.entries, res.findings);
+		dbg_printf(d,
+			   "%s: %u levels, %" PRIu64 " nodes, %" PRIu64 " leaves, %" PRIu64
+			   " entries, %" PRIu64 " findings\n",
+			   argv[1], res.levels, res.nodes, res.leaves, res.entries, res.findings);
 	}
 	return rc ? rc : res.findings ? DBG_SAID : 0;
 }

@@ -46,7 +46,7 @@ static void list_parsable(const struct listing *l, const struct dbg_entry *e, xw
 
 	fprintf(out, "/%" PRIu32 "/%06o/%" PRIu32 "/%" PRIu32 "/", ino, in->mode, in->uid, in->gid);
 	if (!e->is_csum)
-		fwrite(e->e.name, 1, e->e.name_len, out);
+		dbg_put(l->d, e->e.name, e->e.name_len);
 	fputc('/', out);
 	if ((in->mode & XW_S_IFMT) != XW_S_IFDIR)
 		fprintf(out, "%" PRIu64, in->size);

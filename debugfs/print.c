@@ -74,6 +74,28 @@ bool dbg_list_end(struct dbg *d)
 	return d->json;
 }
 
+static bool has_terminal(const struct dbg *d)
+{
+	return d->pager || cli_is_terminal(d->out);
+}
+
+void dbg_printf(struct dbg *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	cli_vprintf(d->out, has_terminal(d), fmt, ap);
+	va_end(ap);
+}
+
+void dbg_put(struct dbg *d, const void *bytes, size_t len)
+{
+	if (has_terminal(d))
+		cli_escape(d->out, CLI_LINES, bytes, len);
+	else
+		fwrite(bytes, 1, len, d->out);
+}
+
 void dbg_print_name(struct dbg *d, const char *name, size_t len)
 {
 	cli_escape(d->out, CLI_HEX, name, len);

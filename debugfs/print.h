@@ -12,6 +12,12 @@
 void dbg_hexdump(struct dbg *d, const uint8_t *buf, size_t len);
 /* dbg_hexdump(), or with --json an object with the member "bytes_hex". */
 void dbg_print_bytes(struct dbg *d, const uint8_t *buf, size_t len);
+/*
+ * Print lines, or bytes, that may contain names as the user typed them or as the image has them:
+ * unchanged, but without control characters if the reader is a terminal or a pager.
+ */
+void dbg_printf(struct dbg *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void dbg_put(struct dbg *d, const void *bytes, size_t len);
 /* Print a name: printable characters unchanged, other bytes as \xNN. */
 void dbg_print_name(struct dbg *d, const char *name, size_t len);
 /*

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "cli/env.h"
+#include "print.h"
 #include "tool.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ void debugfs_script(struct dbg *d, FILE *in, bool echo)
 			line[--len] = '\0';
 		/* The stock debugger prints the requests of a file with their results. */
 		if (echo && !d->json)
-			fprintf(d->out, *line == '#' ? "%s\n" : "debugfs: %s\n", line);
+			dbg_printf(d, *line == '#' ? "%s\n" : "debugfs: %s\n", line);
 		if (*line != '#')
 			dbg_run(d, line);
 	}
@@ -86,7 +87,7 @@ static void show_words(struct dbg *d, char **words)
 {
 	fputc('\n', d->out);
 	for (char **w = words; *w; w++)
-		fprintf(d->out, "%s%s", *w, w[1] ? "  " : "\n");
+		dbg_printf(d, "%s%s", *w, w[1] ? "  " : "\n");
 	fflush(d->out);
 }
 

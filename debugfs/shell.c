@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "debugfs.h"
+#include "print.h"
 #include "plan/features.h"
 #include "show/show.h"
 #include "tune/tune.h"
@@ -126,7 +127,7 @@ static int verb_params(struct dbg *d, int argc, char **argv)
 	if (!d->json) {
 		if (d->img)
 			fprintf(d->out, "Open mode: read-%s\n", d->edit ? "write" : "only");
-		fprintf(d->out, "Filesystem in use: %s\n", d->img ? d->path : "--none--");
+		dbg_printf(d, "Filesystem in use: %s\n", d->img ? d->path : "--none--");
 		return 0;
 	}
 	xw_json_object(&d->js, NULL);
@@ -260,7 +261,7 @@ static int verb_supported(struct dbg *d, int argc, char **argv)
 		name = xw_feature_name(word, bit); /* an alias was typed */
 	if (!each_feature(d, known_feature, name) && !each_feature(d, known_journal_feature, name))
 		return xw_fail(&d->diag, XW_ERR_NOTFOUND, "unknown feature: %s", argv[1]);
-	fprintf(d->out, "Supported feature: %s\n", argv[1]);
+	dbg_printf(d, "Supported feature: %s\n", argv[1]);
 	return 0;
 }
 

@@ -370,6 +370,31 @@ static int verb_punch(struct dbg *d, int argc, char **argv)
 	return dbg_step_end(d, xw_update_punch(u, ino, (xw_lblk)lblk[0], (xw_lblk)lblk[1]));
 }
 
+/*
+ * Only extents can be unwritten, and so be allocated behind the end of a file: without them, end at
+ * the file's last block, or refuse if more is wanted.
+ */
+static int end_with_file(struct dbg *d, const char *name, xw_ino ino, bool open, uint64_t lblk[2])
+{
+	struct xw_inode in;
+	uint64_t blocks;
+	int rc;
+
+	if (d->img->sb.feature_incompat & XW_INCOMPAT_EXTENTS)
+		return 0;
+	rc = dbg_read_inode(d, ino, &in, NULL);
+	if (rc)
+		return rc;
+	blocks = xw_div_up(in.size, d->img->block_size);
+	if (lblk[open ? 0 : 1] >= blocks)
+		return xw_fail(&d->diag, XW_ERR_UNSUPPORTED,
+			       "%s: has %" PRIu64 " blocks, and without extents none can be "
+			       "allocated behind its end; set a larger size first",
+			       name, blocks);
+	lblk[1] = XW_MIN(lblk[1], blocks - 1);
+	return 0;
+}
+
 static int verb_fallocate(struct dbg *d, int argc, char **argv)
 {
 	struct xw_update *u;
@@ -377,6 +402,8 @@ static int verb_fallocate(struct dbg *d, int argc, char **argv)
 	xw_ino ino;
 	int rc = range(d, argc, argv, &ino, lblk);
 
+	if (!rc)
+		rc = end_with_file(d, argv[1], ino, argc == 3, lblk);
 	if (rc || (rc = dbg_step_begin(d, &u)))
 		return rc;
 	return dbg_step_end(

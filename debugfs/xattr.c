@@ -190,7 +190,7 @@ static int put_value(struct dbg *d, const struct get *g, const char *name, const
 		return 0;
 	}
 	if (!g->value_only) {
-		fprintf(d->out, "%s (%zu)", name, len);
+		dbg_printf(d, "%s (%zu)", name, len);
 		print_value(d->out, value, len, g->hex, g->c);
 		fputc('\n', d->out);
 	} else if (g->hex) {
@@ -198,7 +198,7 @@ static int put_value(struct dbg *d, const struct get *g, const char *name, const
 	} else if (g->c) {
 		cli_escape(d->out, CLI_C, value, len);
 	} else {
-		fwrite(value, 1, len, d->out);
+		dbg_put(d, value, len);
 	}
 	fputc('\n', d->out);
 	return 0;

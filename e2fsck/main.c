@@ -73,7 +73,7 @@ static int run(struct fsck_args *args)
 		snprintf(f.ses.diag.text, sizeof(f.ses.diag.text), "%s", why);
 	if (o.rc && !f.ses.findings.canceled && !f.ses.findings.ended)
 		cli_error("%s", xw_fsck_why(&f, &o));
-	if (o.rc && !f.opts.offset)
+	if (o.rc && !f.opts.offset && cli_text_no_filesystem(f.opts.image, xw_fsck_why(&f, &o)))
 		cli_partition_hint(f.opts.image);
 	if (s->json)
 		say_json_end(&f, &o);

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "cli/escape.h"
 #include "say/say.h"
 
 /* The message, without the action taken. */
@@ -12,7 +13,7 @@ static void put_text(struct say *s, const struct fsck *f, const struct fsck_abou
 {
 	say_wipe(s);
 	if (f->opts.mode == FSCK_PREEN)
-		printf("%s: ", xw_fsck_name(f));
+		cli_printf(stdout, "%s: ", xw_fsck_name(f));
 	xw_fsck_text(stdout, xw_fsck_row(a->id)->text, a);
 }
 
@@ -70,10 +71,10 @@ static void say_ended(struct say *s, const struct fsck *f, const struct fsck_tol
 	printf(".\n");
 	fflush(stdout);
 	/* the exact text of e2fsck, which boot scripts search for */
-	fprintf(stderr,
-		"\n\n%s: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.\n"
-		"\t(i.e., without -a or -p options)\n",
-		xw_fsck_name(f));
+	cli_printf(stderr,
+		   "\n\n%s: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.\n"
+		   "\t(i.e., without -a or -p options)\n",
+		   xw_fsck_name(f));
 }
 
 static void say_text(struct say *s, const struct fsck *f, const struct fsck_told *t)

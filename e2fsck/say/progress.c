@@ -14,6 +14,7 @@
 
 #include "cli/env.h"
 #include "cli/human.h"
+#include "cli/escape.h"
 #include "cli/term.h"
 
 #include "say/say.h"
@@ -108,7 +109,7 @@ static void draw_bar(struct say *s, const struct fsck *f, double part)
 	const double now = cli_clock(), percent = xw_fsck_share(p->pass, part);
 	struct winsize ws;
 	int width = 80, fill;
-	char bar[BAR_MAX + 1];
+	char bar[BAR_MAX + 1], name[41];
 
 	/* Short runs have no bar, unless -C 0 requests it. The end is always shown. */
 	if ((now - p->drawn_at < bar_interval && percent < 100) ||
@@ -116,7 +117,8 @@ static void draw_bar(struct say *s, const struct fsck *f, double part)
 		return;
 	if (!ioctl(fileno(p->bar), TIOCGWINSZ, &ws) && ws.ws_col)
 		width = ws.ws_col;
-	width -= (int)XW_MIN(strlen(xw_fsck_name(f)), 40u) + 16;
+	snprintf(name, sizeof(name), "%s", xw_fsck_name(f));
+	width -= (int)strlen(name) + 16;
 	width = XW_MIN(width, BAR_MAX);
 	if (width < 5)
 		return;
@@ -125,8 +127,9 @@ static void draw_bar(struct say *s, const struct fsck *f, double part)
 	memset(bar, '=', (size_t)fill);
 	bar[width] = '\0';
 	fflush(stdout);
-	fprintf(p->bar, "%s\r\033[K%.40s: |%s| %.1f%% %s", p->open, xw_fsck_name(f), bar, percent,
-		p->close);
+	fprintf(p->bar, "%s\r\033[K", p->open);
+	cli_escape(p->bar, CLI_TEXT, name, strlen(name));
+	fprintf(p->bar, ": |%s| %.1f%% %s", bar, percent, p->close);
 	fflush(p->bar);
 	p->drawn = true;
 	p->drawn_at = now;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/env.h"
+#include "cli/escape.h"
 
 #include "say/say.h"
 
@@ -61,7 +62,7 @@ enum fsck_answer say_ask(const char *question)
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;
 	tcsetattr(STDIN_FILENO, TCSANOW, &keys);
-	fputs(question, stdout);
+	cli_printf(stdout, "%s", question);
 	fflush(stdout);
 	answer = read_answer();
 	tcsetattr(STDIN_FILENO, TCSANOW, &before);

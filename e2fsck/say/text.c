@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "cli/escape.h"
 #include "say/say.h"
 
 enum { SECONDS_A_DAY = 86400 };
@@ -18,7 +19,7 @@ void say_replayed(void *arg, const struct fsck *f)
 		printf("Warning: recovering the journal in memory alone because doing a read-only "
 		       "filesystem check.\n");
 	else
-		printf("%s: recovering journal\n", xw_fsck_name(f));
+		cli_printf(stdout, "%s: recovering journal\n", xw_fsck_name(f));
 	fflush(stdout);
 }
 
@@ -28,7 +29,7 @@ void say_line(void *arg, const struct fsck *f, enum fsck_line kind, const char *
 
 	(void)f;
 	if (!s->json && (kind == FSCK_LINE_WANTED || !s->quiet))
-		puts(line);
+		cli_printf(stdout, "%s\n", line);
 }
 
 /* As in e2fsck: print the number of mounts until the next check if it is small. */
@@ -44,8 +45,9 @@ static void say_next_check(const struct fsck_summary *s)
 
 void say_clean(const struct fsck *f, const struct fsck_summary *s)
 {
-	printf("%s: clean, %" PRIu64 "/%" PRIu64 " files, %" PRIu64 "/%" PRIu64 " blocks",
-	       xw_fsck_name(f), s->inodes, s->inodes_count, s->blocks, s->blocks_count);
+	cli_printf(stdout,
+		   "%s: clean, %" PRIu64 "/%" PRIu64 " files, %" PRIu64 "/%" PRIu64 " blocks",
+		   xw_fsck_name(f), s->inodes, s->inodes_count, s->blocks, s->blocks_count);
 	say_next_check(s);
 	putchar('\n');
 }
@@ -59,17 +61,18 @@ void say_forced(void *arg, const struct fsck *f)
 	if (s->json || s->quiet)
 		return;
 	if (sb->state & XW_STATE_ERROR)
-		printf("%s contains a file system with errors", xw_fsck_name(f));
+		cli_printf(stdout, "%s contains a file system with errors", xw_fsck_name(f));
 	else if (!(sb->state & XW_STATE_VALID))
-		printf("%s was not cleanly unmounted", xw_fsck_name(f));
+		cli_printf(stdout, "%s was not cleanly unmounted", xw_fsck_name(f));
 	else if (sb->max_mnt_count > 0 && sb->mnt_count >= (unsigned)sb->max_mnt_count)
-		printf("%s has been mounted %u times without being checked", xw_fsck_name(f),
-		       sb->mnt_count);
+		cli_printf(stdout, "%s has been mounted %u times without being checked",
+			   xw_fsck_name(f), sb->mnt_count);
 	else if (sb->checkinterval && age >= (int64_t)sb->checkinterval)
-		printf("%s has gone %" PRId64 " days without being checked", xw_fsck_name(f),
-		       age / SECONDS_A_DAY);
+		cli_printf(stdout, "%s has gone %" PRId64 " days without being checked",
+			   xw_fsck_name(f), age / SECONDS_A_DAY);
 	else if (f->start.features_differ)
-		printf("%s primary superblock features different from backup", xw_fsck_name(f));
+		cli_printf(stdout, "%s primary superblock features different from backup",
+			   xw_fsck_name(f));
 	else
 		return;
 	printf(", check forced.\n");
@@ -143,7 +146,7 @@ static void say_statistics(const struct fsck_summary *s)
 
 static void say_reboot(const struct fsck *f)
 {
-	printf("%s: ***** REBOOT SYSTEM *****\n", xw_fsck_name(f));
+	cli_printf(stdout, "%s: ***** REBOOT SYSTEM *****\n", xw_fsck_name(f));
 }
 
 void say_end(const struct say *s, const struct fsck *f, const struct fsck_summary *sum,
@@ -154,23 +157,25 @@ void say_end(const struct say *s, const struct fsck *f, const struct fsck_summar
 
 	say_counted(s);
 	if (modified && !preen)
-		printf("\n%s: ***** FILE SYSTEM WAS MODIFIED *****\n", xw_fsck_name(f));
+		cli_printf(stdout, "\n%s: ***** FILE SYSTEM WAS MODIFIED *****\n", xw_fsck_name(f));
 	if (all->reboot)
 		say_reboot(f);
 	if (!preen && (all->left || (!sum->valid && all->found)))
-		printf("\n%s: ********** WARNING: Filesystem still has errors **********\n\n",
-		       xw_fsck_name(f));
+		cli_printf(stdout,
+			   "\n%s: ********** WARNING: Filesystem still has errors **********\n\n",
+			   xw_fsck_name(f));
 	if (!sum->valid || f->ses.stop)
 		return;
 	if (s->verbose)
 		say_statistics(sum);
 	else
-		printf("%s: %" PRIu64 "/%" PRIu64 " files (%.1f%% non-contiguous), %" PRIu64
-		       "/%" PRIu64 " blocks\n",
-		       xw_fsck_name(f), sum->inodes, sum->inodes_count,
-		       percent(sum->counts.fragmented + sum->counts.fragmented_dirs, sum->inodes,
-			       10),
-		       sum->blocks, sum->blocks_count);
+		cli_printf(stdout,
+			   "%s: %" PRIu64 "/%" PRIu64 " files (%.1f%% non-contiguous), %" PRIu64
+			   "/%" PRIu64 " blocks\n",
+			   xw_fsck_name(f), sum->inodes, sum->inodes_count,
+			   percent(sum->counts.fragmented + sum->counts.fragmented_dirs,
+				   sum->inodes, 10),
+			   sum->blocks, sum->blocks_count);
 }
 
 void say_outcome(const struct say *s, const struct fsck *f, const struct fsck_outcome *o)
@@ -178,7 +183,7 @@ void say_outcome(const struct say *s, const struct fsck *f, const struct fsck_ou
 	struct fsck_summary sum = o->summary;
 
 	if (f->ses.findings.canceled)
-		printf("%s: xw-fsck canceled; nothing was changed.\n", xw_fsck_name(f));
+		cli_printf(stdout, "%s: xw-fsck canceled; nothing was changed.\n", xw_fsck_name(f));
 	else if (o->skipped && sum.valid && !f->opts.journal_only && !s->quiet && !o->rc)
 		say_clean(f, &sum);
 	if (o->skipped && f->ses.findings.reboot && !s->quiet)
@@ -186,8 +191,10 @@ void say_outcome(const struct say *s, const struct fsck *f, const struct fsck_ou
 	if (o->rc)
 		sum.valid = false; /* the counts belong to a state that was not written */
 	if (f->ses.findings.ended && f->ses.findings.fixed)
-		printf("%s: nothing was repaired: the check ended before anything was written.\n",
-		       xw_fsck_name(f));
+		cli_printf(
+			stdout,
+			"%s: nothing was repaired: the check ended before anything was written.\n",
+			xw_fsck_name(f));
 	if (!o->skipped && !s->quiet)
 		say_end(s, f, &sum, o->committed && (f->ses.findings.modified || o->recounted));
 }

@@ -25,8 +25,10 @@ struct xw_age {
 
 int xw_age_new(struct xw_age **out)
 {
-	struct xw_age *a = calloc(1, sizeof(*a));
+	struct xw_age *a = out ? calloc(1, sizeof(*a)) : NULL;
 
+	if (!out)
+		return XW_ERR_USAGE;
 	*out = a;
 	if (!a)
 		return XW_ERR_NOMEM;
@@ -53,8 +55,10 @@ void xw_age_free(struct xw_age *a)
 int xw_age_set(struct xw_age *a, const char *option, const char *value)
 {
 	struct xw_diag diag = {0};
-	int rc = xw_option_unused(a->h.ran, option, &a->h.diag);
+	int rc = xw_option_given(a ? &a->h.diag : NULL, option, "option");
 
+	if (!rc)
+		rc = xw_option_unused(a->h.ran, option, &a->h.diag);
 	if (rc)
 		return rc;
 	a->o.diag = &diag;
@@ -65,12 +69,12 @@ int xw_age_set(struct xw_age *a, const char *option, const char *value)
 
 void xw_age_on_log(struct xw_age *a, xw_log_cb *cb, void *arg)
 {
-	xw_handle_on_log(&a->h, cb, arg);
+	xw_handle_on_log(a ? &a->h : NULL, cb, arg);
 }
 
 void xw_age_on_progress(struct xw_age *a, xw_progress_cb *cb, void *arg)
 {
-	xw_handle_on_progress(&a->h, cb, arg);
+	xw_handle_on_progress(a ? &a->h : NULL, cb, arg);
 }
 
 static void describe(struct xw_age_fragmentation *to, const struct xw_age_measure *m)
@@ -140,7 +144,7 @@ static int age(struct xw_age *a, const char *path)
 
 int xw_age_run(struct xw_age *a, const char *path)
 {
-	int missed = 0, rc = xw_handle_begin(&a->h, path);
+	int missed = 0, rc = xw_handle_begin(a ? &a->h : NULL, path);
 
 	if (rc)
 		return rc;
@@ -166,9 +170,10 @@ int xw_age_run(struct xw_age *a, const char *path)
 
 int xw_age_measure(struct xw_age *a, const char *path)
 {
-	int rc;
+	int rc = xw_option_given(a ? &a->h.diag : NULL, path, "path");
 
-	xw_diag_clear(&a->h.diag);
+	if (rc)
+		return rc;
 	clock_gettime(CLOCK_MONOTONIC, &a->h.began);
 	a->measured = true;
 	rc = xw_age_options_check(&a->o, true);
@@ -183,21 +188,22 @@ int xw_age_measure(struct xw_age *a, const char *path)
 
 const struct xw_age_result *xw_age_result(const struct xw_age *a)
 {
-	return &a->result;
+	return a ? &a->result : NULL;
 }
 
 const char *xw_age_json(struct xw_age *a)
 {
-	const struct xw_age_told told = {
+	struct xw_age_told told;
+
+	if (!a || !a->known)
+		return NULL;
+	told = (struct xw_age_told){
 		.image = a->path,
 		.opts = &a->o.opts,
 		.run = a->measured ? NULL : &a->outcome,
 		.before = a->measured ? NULL : &a->before,
 		.after = &a->after,
 	};
-
-	if (!a->known)
-		return NULL;
 	xw_json_free(&a->h.json);
 	xw_age_report_json(&told, &a->h.json);
 	return xw_json_text(&a->h.json);
@@ -205,5 +211,5 @@ const char *xw_age_json(struct xw_age *a)
 
 const char *xw_age_error(const struct xw_age *a)
 {
-	return a->h.diag.text;
+	return a ? a->h.diag.text : XW_NO_HANDLE;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/option.h"
 #include "api/tell.h"
 #include "api/xw.h"
 #include "base/vec.h"
@@ -44,6 +45,8 @@ struct run {
 
 int xw_check_new(struct xw_check **out)
 {
+	if (!out)
+		return XW_ERR_USAGE;
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : XW_ERR_NOMEM;
 }
@@ -73,10 +76,12 @@ static int name_option(struct xw_diag *diag, const char *option, const char *val
 
 int xw_check_set(struct xw_check *c, const char *option, const char *value)
 {
-	char *own = value ? strdup(value) : NULL;
-	int status;
+	int status = xw_option_given(c ? &c->diag : NULL, option, "option");
+	char *own;
 
-	xw_diag_clear(&c->diag);
+	if (status)
+		return status;
+	own = value ? strdup(value) : NULL;
 	if (value && (!own || xw_vec_push(&c->values, own))) {
 		free(own);
 		return xw_fail_nomem(&c->diag, "option");
@@ -89,17 +94,22 @@ int xw_check_set(struct xw_check *c, const char *option, const char *value)
 
 void xw_check_on_log(struct xw_check *c, xw_log_cb *cb, void *arg)
 {
-	xw_forward_log(&c->diag, &c->log, cb, arg);
+	if (c)
+		xw_forward_log(&c->diag, &c->log, cb, arg);
 }
 
 void xw_check_on_progress(struct xw_check *c, xw_progress_cb *cb, void *arg)
 {
+	if (!c)
+		return;
 	c->progress = cb;
 	c->progress_arg = arg;
 }
 
 void xw_check_on_finding(struct xw_check *c, xw_finding_cb *cb, void *arg)
 {
+	if (!c)
+		return;
 	c->finding = cb;
 	c->finding_arg = arg;
 }
@@ -242,11 +252,13 @@ int xw_check_run(struct xw_check *c, const char *path)
 	};
 	struct run r = {.c = c, .thread = pthread_self(), .last = {.phase = "open"}};
 	const struct xw_commit_watch watch = {.ended = is_ended, .arg = &r};
-	struct fsck f = {
-		.opts = c->opts, .ses.watch = &watch, .ses.to = &reporter, .ses.to_arg = &r};
+	struct fsck f = {.ses.watch = &watch, .ses.to = &reporter, .ses.to_arg = &r};
 	struct fsck_outcome o = {0};
-	int rc;
+	int rc = xw_option_given(c ? &c->diag : NULL, path, "path");
 
+	if (rc)
+		return rc;
+	f.opts = c->opts;
 	clock_gettime(CLOCK_MONOTONIC, &r.began);
 	r.ticked = r.began;
 	xw_json_free(&c->json);
@@ -273,15 +285,15 @@ int xw_check_run(struct xw_check *c, const char *path)
 
 const struct xw_check_result *xw_check_result(const struct xw_check *c)
 {
-	return &c->result;
+	return c ? &c->result : NULL;
 }
 
 const char *xw_check_json(struct xw_check *c)
 {
-	return c->json.buf ? xw_json_text(&c->json) : NULL;
+	return c && c->json.buf ? xw_json_text(&c->json) : NULL;
 }
 
 const char *xw_check_error(const struct xw_check *c)
 {
-	return c->diag.text;
+	return c ? c->diag.text : XW_NO_HANDLE;
 }

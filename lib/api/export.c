@@ -54,6 +54,8 @@ struct run {
 
 int xw_export_new(struct xw_export **out)
 {
+	if (!out)
+		return XW_ERR_USAGE;
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return XW_ERR_NOMEM;
@@ -213,7 +215,10 @@ static bool is_flag(const char *option)
 
 int xw_export_set(struct xw_export *x, const char *option, const char *value)
 {
-	xw_diag_clear(&x->diag);
+	const int rc = xw_option_given(x ? &x->diag : NULL, option, "option");
+
+	if (rc)
+		return rc;
 	if (!strcmp(option, "-E"))
 		return xw_option_offset(value, &x->offset, &x->diag);
 	if (!strcmp(option, "--directory"))
@@ -231,9 +236,11 @@ int xw_export_set(struct xw_export *x, const char *option, const char *value)
 
 int xw_export_add_path(struct xw_export *x, const char *path)
 {
+	const int rc = xw_option_given(x ? &x->diag : NULL, path, "path");
 	char *own;
 
-	xw_diag_clear(&x->diag);
+	if (rc)
+		return rc;
 	/* "", e.g. from an unset shell variable, must not select the whole image */
 	if (!*path)
 		return xw_fail(&x->diag, XW_ERR_USAGE, "PATH: empty; the whole image is /");
@@ -248,17 +255,22 @@ int xw_export_add_path(struct xw_export *x, const char *path)
 
 void xw_export_on_log(struct xw_export *x, xw_log_cb *cb, void *arg)
 {
-	xw_forward_log(&x->diag, &x->log, cb, arg);
+	if (x)
+		xw_forward_log(&x->diag, &x->log, cb, arg);
 }
 
 void xw_export_on_entry(struct xw_export *x, xw_entry_cb *cb, void *arg)
 {
+	if (!x)
+		return;
 	x->entry = cb;
 	x->entry_arg = arg;
 }
 
 void xw_export_on_progress(struct xw_export *x, xw_progress_cb *cb, void *arg)
 {
+	if (!x)
+		return;
 	x->progress = cb;
 	x->progress_arg = arg;
 }
@@ -384,9 +396,16 @@ static int close_run(struct run *r, int rc)
 	return rc;
 }
 
+/* Check the arguments of a run, of which a second one is called `what`. */
+static int check_run(struct xw_export *x, const char *image, bool given, const char *what)
+{
+	const int rc = xw_option_given(x ? &x->diag : NULL, image, "image");
+
+	return rc ? rc : xw_option_given(&x->diag, given, what);
+}
+
 static int check_archive(struct xw_export *x)
 {
-	xw_diag_clear(&x->diag);
 	if (x->archive.level != XW_LEVEL_DEFAULT && x->archive.compression == XW_COMPRESS_NONE)
 		return xw_fail(&x->diag, XW_ERR_USAGE, "--level: nothing is to be compressed");
 	return 0;
@@ -395,8 +414,11 @@ static int check_archive(struct xw_export *x)
 int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, void *arg)
 {
 	struct run r = {.x = x, .write = write, .arg = arg};
-	int rc = check_archive(x);
+	int rc = check_run(x, image, write, "write");
 
+	if (rc)
+		return rc;
+	rc = check_archive(x);
 	if (!rc)
 		rc = open_run(&r, image);
 	if (!rc)
@@ -406,9 +428,14 @@ int xw_export_run(struct xw_export *x, const char *image, xw_write_cb *write, vo
 
 int xw_export_extract(struct xw_export *x, const char *image, const char *dir)
 {
-	struct run r = {.x = x, .each = x->entry, .arg = x->entry_arg};
-	int rc = open_run(&r, image);
+	struct run r = {.x = x};
+	int rc = check_run(x, image, dir, "dir");
 
+	if (rc)
+		return rc;
+	r.each = x->entry;
+	r.arg = x->entry_arg;
+	rc = open_run(&r, image);
 	if (r.opts.order == XW_ORDER_DEFAULT)
 		/* directory timestamps are restored at the end, so the order is free */
 		r.opts.order = XW_ORDER_DISK;
@@ -423,8 +450,11 @@ int xw_export_extract(struct xw_export *x, const char *image, const char *dir)
 int xw_export_list(struct xw_export *x, const char *image, xw_entry_cb *each, void *arg)
 {
 	struct run r = {.x = x, .each = each, .arg = arg};
-	int rc = open_run(&r, image);
+	int rc = check_run(x, image, each, "each");
 
+	if (rc)
+		return rc;
+	rc = open_run(&r, image);
 	if (!rc)
 		rc = xw_image_to_list(r.img, &r.opts, on_entry, &r, &r.stats);
 	return close_run(&r, rc);
@@ -432,14 +462,17 @@ int xw_export_list(struct xw_export *x, const char *image, xw_entry_cb *each, vo
 
 const struct xw_export_result *xw_export_result(const struct xw_export *x)
 {
-	return &x->result;
+	return x ? &x->result : NULL;
 }
 
 const char *xw_export_json(struct xw_export *x)
 {
-	const struct xw_export_result *r = &x->result;
-	struct xw_json *j = &x->json;
+	const struct xw_export_result *r = xw_export_result(x);
+	struct xw_json *j;
 
+	if (!x)
+		return NULL;
+	j = &x->json;
 	xw_json_free(j);
 	xw_json_object(j, NULL);
 	xw_json_u64(j, "files", r->files);
@@ -465,5 +498,5 @@ const char *xw_export_json(struct xw_export *x)
 
 const char *xw_export_error(const struct xw_export *x)
 {
-	return x->diag.text;
+	return x ? x->diag.text : XW_NO_HANDLE;
 }

@@ -15,6 +15,8 @@
 
 int xw_fs_new(struct xw_fs **out)
 {
+	if (!out)
+		return XW_ERR_USAGE;
 	*out = calloc(1, sizeof(**out));
 	return *out ? 0 : XW_ERR_NOMEM;
 }
@@ -62,10 +64,10 @@ static int set_backup(struct xw_fs *fs, const char *option, const char *value)
 int xw_fs_set(struct xw_fs *fs, const char *option, const char *value)
 {
 	static const char *const flags[] = {"--ignore-checksums", NULL};
-	int rc;
+	int rc = xw_option_given(fs ? &fs->diag : NULL, option, "option");
 
-	xw_diag_clear(&fs->diag);
-	rc = xw_option_alone(flags, option, value, &fs->diag);
+	if (!rc)
+		rc = xw_option_alone(flags, option, value, &fs->diag);
 	if (rc)
 		return rc;
 	if (!strcmp(option, "-E"))
@@ -82,12 +84,13 @@ int xw_fs_set(struct xw_fs *fs, const char *option, const char *value)
 
 void xw_fs_on_log(struct xw_fs *fs, xw_log_cb *cb, void *arg)
 {
-	xw_forward_log(&fs->diag, &fs->log, cb, arg);
+	if (fs)
+		xw_forward_log(&fs->diag, &fs->log, cb, arg);
 }
 
 const char *xw_fs_error(const struct xw_fs *fs)
 {
-	return fs->diag.text;
+	return fs ? fs->diag.text : XW_NO_HANDLE;
 }
 
 /* ---- the filesystem ---- */
@@ -129,9 +132,10 @@ static void describe(struct xw_fs *fs, const struct xw_recover_info *recovered)
 int xw_fs_open(struct xw_fs *fs, const char *path)
 {
 	struct xw_recover_info recovered = {0};
-	int rc;
+	int rc = xw_option_given(fs ? &fs->diag : NULL, path, "path");
 
-	xw_diag_clear(&fs->diag);
+	if (rc)
+		return rc;
 	close_image(fs);
 	if (fs->super) /* the journal may not match the backup */
 		rc = xw_recover_open(path, fs->redo_file, fs->offset,
@@ -153,16 +157,17 @@ int xw_fs_open(struct xw_fs *fs, const char *path)
 
 const struct xw_fs_info *xw_fs_info(const struct xw_fs *fs)
 {
-	return fs->img ? &fs->info : NULL;
+	return fs && fs->img ? &fs->info : NULL;
 }
 
 const char *xw_fs_json(struct xw_fs *fs)
 {
 	const struct xw_fs_info *i = xw_fs_info(fs);
-	struct xw_json *j = &fs->json;
+	struct xw_json *j;
 
 	if (!i)
 		return NULL;
+	j = &fs->json;
 	xw_json_free(j);
 	xw_json_object(j, NULL);
 	xw_put_uuid(j, i->uuid);

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "api/fs.h"
+#include "api/option.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,13 +32,24 @@ static void end_node(struct node *n)
 	free(n->raw);
 }
 
-/* Clear the last failure and read inode `ino`. */
-static int load(struct xw_fs *fs, uint32_t ino, struct node *n)
+/* Check the argument `what` of a call, and that an image is open. Clears the last failure. */
+static int check_call(struct xw_fs *fs, bool given, const char *what)
 {
+	const int rc = xw_option_given(fs ? &fs->diag : NULL, given, what);
+
+	if (rc)
+		return rc;
+	return fs->img ? 0 : xw_fail(&fs->diag, XW_ERR_USAGE, "no image is open");
+}
+
+/* Read inode `ino` for a call whose pointer argument `what` is given. */
+static int load(struct xw_fs *fs, uint32_t ino, bool given, const char *what, struct node *n)
+{
+	const int rc = check_call(fs, given, what);
+
 	n->raw = NULL;
-	xw_diag_clear(&fs->diag);
-	if (!fs->img)
-		return xw_fail(&fs->diag, XW_ERR_USAGE, "no image is open");
+	if (rc)
+		return rc;
 	if (!ino || ino > fs->img->sb.inodes_count)
 		return xw_fail(&fs->diag, XW_ERR_NOTFOUND,
 			       "%s: no inode %" PRIu32 "; there are %" PRIu32, fs->dev->name, ino,
@@ -49,16 +61,16 @@ static int load(struct xw_fs *fs, uint32_t ino, struct node *n)
 }
 
 /* Read an inode that must have this file type and must not be encrypted. */
-static int load_type(struct xw_fs *fs, uint32_t ino, uint32_t type, const char *what,
-		     struct node *n)
+static int load_type(struct xw_fs *fs, uint32_t ino, uint32_t type, const char *type_name,
+		     bool given, const char *what, struct node *n)
 {
-	int rc = load(fs, ino, n);
+	int rc = load(fs, ino, given, what, n);
 
 	if (rc)
 		return rc;
 	if ((n->inode.mode & XW_S_IFMT) != type)
 		return xw_fail(&fs->diag, XW_ERR_USAGE, "%s: inode %" PRIu32 " is not a %s",
-			       fs->dev->name, ino, what);
+			       fs->dev->name, ino, type_name);
 	if (n->inode.flags & XW_FL_ENCRYPT)
 		return xw_fail(&fs->diag, XW_ERR_UNSUPPORTED, "%s: inode %" PRIu32 " is encrypted",
 			       fs->dev->name, ino);
@@ -69,8 +81,10 @@ int xw_fs_stat_ino(struct xw_fs *fs, uint32_t ino, struct xw_fs_stat *st)
 {
 	const struct xw_inode *in;
 	auto_end(end_node) struct node n;
-	int rc = load(fs, ino, &n);
+	int rc = load(fs, ino, st, "st", &n);
 
+	if (!st)
+		return rc;
 	*st = (struct xw_fs_stat){0};
 	if (rc && rc != XW_ERR_CHECKSUM)
 		return rc;
@@ -103,12 +117,14 @@ int xw_fs_stat_ino(struct xw_fs *fs, uint32_t ino, struct xw_fs_stat *st)
 int xw_fs_stat(struct xw_fs *fs, const char *path, int follow, struct xw_fs_stat *st)
 {
 	xw_ino ino;
-	int rc;
+	int rc = check_call(fs, path, "path");
 
-	*st = (struct xw_fs_stat){0};
-	xw_diag_clear(&fs->diag);
-	if (!fs->img)
-		return xw_fail(&fs->diag, XW_ERR_USAGE, "no image is open");
+	if (!rc)
+		rc = check_call(fs, st, "st");
+	if (st)
+		*st = (struct xw_fs_stat){0};
+	if (rc)
+		return rc;
 	/* "", e.g. from an unset variable, must not be the root directory */
 	rc = *path ? xw_path_resolve(fs->img, XW_INO_ROOT, path, follow, &ino) : XW_ERR_NOTFOUND;
 	if (rc == XW_ERR_INPUT) { /* a path component is not a directory */
@@ -189,7 +205,7 @@ int xw_fs_list(struct xw_fs *fs, uint32_t ino, xw_fs_name_cb *each, void *arg)
 	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
 	struct xw_dirent e;
 	auto_end(end_node) struct node n;
-	int got, rc = load_type(fs, ino, XW_S_IFDIR, "directory", &n);
+	int got, rc = load_type(fs, ino, XW_S_IFDIR, "directory", each, "each", &n);
 
 	if (rc)
 		return rc;
@@ -205,7 +221,7 @@ int64_t xw_fs_pread(struct xw_fs *fs, uint32_t ino, uint64_t offset, void *buf, 
 {
 	auto_end(end_node) struct node n;
 	size_t got = 0;
-	int rc = load_type(fs, ino, XW_S_IFREG, "regular file", &n);
+	int rc = load_type(fs, ino, XW_S_IFREG, "regular file", buf || !len, "buf", &n);
 
 	if (!rc)
 		rc = xw_file_pread(fs->img, ino, &n.inode, n.raw, offset, buf, len, &got);
@@ -216,11 +232,14 @@ int xw_fs_readlink(struct xw_fs *fs, uint32_t ino, const char **target)
 {
 	auto_end(end_node) struct node n;
 	size_t len;
-	int rc = load_type(fs, ino, XW_S_IFLNK, "symbolic link", &n);
+	int rc = load_type(fs, ino, XW_S_IFLNK, "symbolic link", target, "target", &n);
 
-	free(fs->target);
-	fs->target = NULL;
-	*target = NULL;
+	if (fs) {
+		free(fs->target);
+		fs->target = NULL;
+	}
+	if (target)
+		*target = NULL;
 	if (rc)
 		return rc;
 	fs->target = malloc((size_t)fs->img->block_size + 1);
@@ -255,7 +274,7 @@ int xw_fs_xattrs(struct xw_fs *fs, uint32_t ino, xw_fs_xattr_cb *each, void *arg
 	auto_end(xw_xattr_end) struct xw_xattr_iter it = {0};
 	struct xw_xattr_ref a;
 	auto_end(end_node) struct node n;
-	int got, rc = load(fs, ino, &n);
+	int got, rc = load(fs, ino, each, "each", &n);
 
 	if (rc)
 		return rc;
@@ -272,7 +291,7 @@ int xw_fs_extents(struct xw_fs *fs, uint32_t ino, xw_fs_extent_cb *each, void *a
 	auto_end(xw_map_end) struct xw_map_iter it = {0};
 	struct xw_map_run run;
 	auto_end(end_node) struct node n;
-	int rc = load(fs, ino, &n);
+	int rc = load(fs, ino, each, "each", &n);
 
 	if (!rc)
 		rc = xw_map_begin(fs->img, ino, &n.inode, 0, &it);

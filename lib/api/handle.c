@@ -29,11 +29,14 @@ SAME(MISSED);
 
 void xw_handle_on_log(struct xw_handle *h, xw_log_cb *cb, void *arg)
 {
-	xw_forward_log(&h->diag, &h->log, cb, arg);
+	if (h)
+		xw_forward_log(&h->diag, &h->log, cb, arg);
 }
 
 void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg)
 {
+	if (!h)
+		return;
 	h->progress = cb;
 	h->progress_arg = arg;
 }
@@ -75,8 +78,10 @@ static bool ended(void *arg)
 
 int xw_handle_begin(struct xw_handle *h, const char *path)
 {
-	const int rc = xw_option_unused(h->ran, path, &h->diag);
+	int rc = xw_option_given(h ? &h->diag : NULL, path, "path");
 
+	if (!rc)
+		rc = xw_option_unused(h->ran, path, &h->diag);
 	if (rc)
 		return rc;
 	h->ran = true;

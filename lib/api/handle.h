@@ -26,6 +26,7 @@ struct xw_handle {
 	struct xw_json json;
 };
 
+/* h may be NULL. */
 void xw_handle_on_log(struct xw_handle *h, xw_log_cb *cb, void *arg);
 void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg);
 /*
@@ -34,7 +35,7 @@ void xw_handle_on_progress(struct xw_handle *h, xw_progress_cb *cb, void *arg);
  */
 int xw_handle_was_set(struct xw_handle *h, int rc, const char *option, const char *value,
 		      const char *text);
-/* Begin a run. XW_ERR_RAN: it is not the first. */
+/* Begin a run. XW_ERR_USAGE: h or path is NULL. XW_ERR_RAN: it is not the first run. */
 int xw_handle_begin(struct xw_handle *h, const char *path);
 /* The watch that lets the progress callback cancel a change; NULL without a callback. */
 const struct xw_commit_watch *xw_handle_watch(struct xw_handle *h);

@@ -10,8 +10,10 @@
 
 int xw_import_new(struct xw_import **out)
 {
-	struct xw_import *x = calloc(1, sizeof(*x));
+	struct xw_import *x = out ? calloc(1, sizeof(*x)) : NULL;
 
+	if (!out)
+		return XW_ERR_USAGE;
 	*out = x;
 	if (!x)
 		return XW_ERR_NOMEM;
@@ -53,8 +55,10 @@ int xw_import_set(struct xw_import *x, const char *option, const char *value)
 {
 	static const char *const flags[] = {"--dry-run", "--keep-old-files", "--skip-old-files",
 					    NULL};
-	int rc = xw_option_unused(x->m.ran, option, &x->m.diag);
+	int rc = xw_option_given(x ? &x->m.diag : NULL, option, "option");
 
+	if (!rc)
+		rc = xw_option_unused(x->m.ran, option, &x->m.diag);
 	if (!rc)
 		rc = xw_option_alone(flags, option, value, &x->m.diag);
 	if (rc)
@@ -85,37 +89,37 @@ int xw_import_set(struct xw_import *x, const char *option, const char *value)
 
 int xw_import_add_source(struct xw_import *x, const char *path)
 {
-	return xw_mkfs_add_source(&x->m, path);
+	return xw_mkfs_add_source(x ? &x->m : NULL, path);
 }
 
 int xw_import_add_source_cb(struct xw_import *x, xw_read_cb *read, void *arg, const char *name)
 {
-	return xw_mkfs_add_source_cb(&x->m, read, arg, name);
+	return xw_mkfs_add_source_cb(x ? &x->m : NULL, read, arg, name);
 }
 
 void xw_import_on_log(struct xw_import *x, xw_log_cb *cb, void *arg)
 {
-	xw_mkfs_on_log(&x->m, cb, arg);
+	xw_mkfs_on_log(x ? &x->m : NULL, cb, arg);
 }
 
 void xw_import_on_names(struct xw_import *x, xw_names_cb *cb, void *arg)
 {
-	xw_mkfs_on_names(&x->m, cb, arg);
+	xw_mkfs_on_names(x ? &x->m : NULL, cb, arg);
 }
 
 void xw_import_on_progress(struct xw_import *x, xw_progress_cb *cb, void *arg)
 {
-	xw_mkfs_on_progress(&x->m, cb, arg);
+	xw_mkfs_on_progress(x ? &x->m : NULL, cb, arg);
 }
 
 const struct xw_import_result *xw_import_result(const struct xw_import *x)
 {
-	return &x->result;
+	return x ? &x->result : NULL;
 }
 
 const char *xw_import_error(const struct xw_import *x)
 {
-	return x->m.diag.text;
+	return x ? x->m.diag.text : XW_NO_HANDLE;
 }
 
 /* clang-format off */
@@ -145,10 +149,14 @@ const char *xw_import_error(const struct xw_import *x)
 
 const char *xw_import_json(struct xw_import *x)
 {
-	const struct xw_import_result *r = &x->result;
-	struct xw_json *j = &x->json;
-	const char *how = x->dry_run ? "none" : r->commit;
+	const struct xw_import_result *r = xw_import_result(x);
+	struct xw_json *j;
+	const char *how;
 
+	if (!x)
+		return NULL;
+	j = &x->json;
+	how = x->dry_run ? "none" : r->commit ? r->commit : "auto";
 	xw_json_free(j);
 	xw_json_object(j, NULL);
 	xw_json_u64(j, "block_size_bytes", r->block_size);

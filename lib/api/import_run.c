@@ -225,7 +225,9 @@ int xw_import_run_edit(struct xw_import *x, const char *path, struct xw_edit *e)
 
 int xw_import_run(struct xw_import *x, const char *path)
 {
-	const int rc = xw_option_unused(x->m.ran, path, &x->m.diag);
+	int rc = xw_option_given(x ? &x->m.diag : NULL, path, "path");
 
+	if (!rc)
+		rc = xw_option_unused(x->m.ran, path, &x->m.diag);
 	return rc ? rc : xw_import_run_edit(x, path, NULL);
 }

@@ -72,6 +72,13 @@ int xw_journal_check(struct xw_mkfs *m, const struct xw_jdev *j)
 		return xw_fail(&m->diag, XW_ERR_USAGE,
 			       "-b %u: the journal on %s has blocks of %u bytes",
 			       m->params.block_size, j->dev->name, bs);
+	if (xw_has_compat(&m->params.features, XW_COMPAT_FAST_COMMIT) &&
+	    j->jsb.maxlen < xw_jsb_fast_minimum(&j->jsb))
+		return xw_fail(&m->diag, XW_ERR_NOSPC,
+			       "-J device: %s: too small for fast commits: %llu blocks needed, "
+			       "%u available",
+			       j->dev->name, (unsigned long long)xw_jsb_fast_minimum(&j->jsb),
+			       j->jsb.maxlen);
 	return xw_jdev_check(j, m->params.uuid, m->force > 0, &m->diag);
 }
 

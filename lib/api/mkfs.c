@@ -23,8 +23,10 @@ const char *xw_version(void)
 
 int xw_mkfs_new(struct xw_mkfs **out)
 {
-	struct xw_mkfs *m = calloc(1, sizeof(*m));
+	struct xw_mkfs *m = out ? calloc(1, sizeof(*m)) : NULL;
 
+	if (!out)
+		return XW_ERR_USAGE;
 	*out = m;
 	if (!m)
 		return XW_ERR_NOMEM;
@@ -101,8 +103,10 @@ static int set_own(struct xw_mkfs *m, const char *option, const char *value)
 int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 {
 	static const char *const flags[] = {"-c", "-D", "-F", "-j", "-n", "-S", "--replace", NULL};
-	int rc = xw_option_unused(m->ran, option, &m->diag);
+	int rc = xw_option_given(m ? &m->diag : NULL, option, "option");
 
+	if (!rc)
+		rc = xw_option_unused(m->ran, option, &m->diag);
 	if (!rc)
 		rc = xw_option_alone(flags, option, value, &m->diag);
 	if (rc)
@@ -119,36 +123,45 @@ int xw_mkfs_set(struct xw_mkfs *m, const char *option, const char *value)
 
 int xw_mkfs_set_config(struct xw_mkfs *m, const char *name, const char *text, size_t len)
 {
-	const int rc = xw_option_unused(m->ran, name, &m->diag);
+	int rc = xw_option_given(m ? &m->diag : NULL, name, "name");
 
+	if (!rc)
+		rc = xw_option_given(&m->diag, text || !len, "text");
+	if (!rc)
+		rc = xw_option_unused(m->ran, name, &m->diag);
 	return rc ? rc : xw_params_set_config(&m->params, name, text, len, &m->diag);
 }
 
 void xw_mkfs_on_log(struct xw_mkfs *m, xw_log_cb *cb, void *arg)
 {
-	xw_forward_log(&m->diag, &m->log, cb, arg);
+	if (m)
+		xw_forward_log(&m->diag, &m->log, cb, arg);
 }
 
 void xw_mkfs_on_names(struct xw_mkfs *m, xw_names_cb *cb, void *arg)
 {
+	if (!m)
+		return;
 	m->names = cb;
 	m->names_arg = arg;
 }
 
 void xw_mkfs_on_progress(struct xw_mkfs *m, xw_progress_cb *cb, void *arg)
 {
+	if (!m)
+		return;
 	m->progress = cb;
 	m->progress_arg = arg;
 }
 
 const struct xw_mkfs_result *xw_mkfs_result(const struct xw_mkfs *m)
 {
-	return &m->result;
+	return m ? &m->result : NULL;
 }
 
 const char *xw_mkfs_error(const struct xw_mkfs *m)
 {
-	return m->diag.text;
+	return m ? m->diag.text : XW_NO_HANDLE;
 }
 
 /* clang-format off */
@@ -191,9 +204,12 @@ const char *xw_mkfs_error(const struct xw_mkfs *m)
 
 const char *xw_mkfs_json(struct xw_mkfs *m)
 {
-	const struct xw_mkfs_result *r = &m->result;
-	struct xw_json *j = &m->json;
+	const struct xw_mkfs_result *r = xw_mkfs_result(m);
+	struct xw_json *j;
 
+	if (!m)
+		return NULL;
+	j = &m->json;
 	xw_json_free(j);
 	xw_json_object(j, NULL);
 	xw_json_u64(j, "block_size_bytes", r->block_size);

@@ -514,7 +514,9 @@ int xw_mkfs_run(struct xw_mkfs *m, const char *path)
 	struct run *r;
 	int rc;
 
-	rc = xw_option_unused(m->ran, path, &m->diag);
+	rc = xw_option_given(m ? &m->diag : NULL, path, "path");
+	if (!rc)
+		rc = xw_option_unused(m->ran, path, &m->diag);
 	if (rc)
 		return rc;
 	r = calloc(1, sizeof(*r));

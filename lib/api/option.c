@@ -39,6 +39,14 @@ bool xw_option_flag(const struct xw_option_flag *flags, size_t n, const char *op
 	return false;
 }
 
+int xw_option_given(struct xw_diag *diag, bool given, const char *what)
+{
+	if (!diag)
+		return XW_ERR_USAGE;
+	xw_diag_clear(diag);
+	return given ? 0 : xw_fail(diag, XW_ERR_USAGE, "argument %s is NULL", what);
+}
+
 int xw_option_unused(bool ran, const char *what, struct xw_diag *diag)
 {
 	xw_diag_clear(diag);

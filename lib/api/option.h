@@ -26,6 +26,14 @@ struct xw_option_flag {
 bool xw_option_flag(const struct xw_option_flag *flags, size_t n, const char *option);
 
 /*
+ * Called first in each public function: clears *diag. XW_ERR_USAGE: `given` is false, that is, the
+ * argument called `what` is NULL; or diag is NULL because the caller passed no handle.
+ */
+int xw_option_given(struct xw_diag *diag, bool given, const char *what);
+/* What xw_*_error() returns without a handle. */
+#define XW_NO_HANDLE "there is no handle"
+
+/*
  * Called before an option, a source or a run: clears *diag. XW_ERR_RAN: the handle, which runs
  * once, was run; `what` is named in the message.
  */

@@ -115,11 +115,14 @@ static int add_source(struct xw_mkfs *m, const char *name, struct xw_feed_call c
 
 int xw_mkfs_add_source(struct xw_mkfs *m, const char *path)
 {
-	return add_source(m, path, (struct xw_feed_call){0});
+	return m ? add_source(m, path, (struct xw_feed_call){0}) : XW_ERR_USAGE;
 }
 
 int xw_mkfs_add_source_cb(struct xw_mkfs *m, xw_read_cb *read, void *arg, const char *name)
 {
+	if (!m)
+		return XW_ERR_USAGE;
+	xw_diag_clear(&m->diag);
 	if (!read || !name)
 		return xw_fail(&m->diag, XW_ERR_USAGE, "a source needs a function and a name");
 	return add_source(m, name, (struct xw_feed_call){read, arg});

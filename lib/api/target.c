@@ -25,6 +25,7 @@
 
 #define DISCARD_STEP (1ull << 30) /* bytes per request: the run can be canceled in between */
 #define DISCARD_ALIGN 4096u
+#define PUBLISH_TRIES 100
 
 /*
  * Check the sources before the target is changed: a misspelled name must not destroy an image, and
@@ -426,13 +427,56 @@ int xw_target_clear(struct xw_mkfs *m, struct xw_target *t, struct xw_feed_tick 
 	return rc ? rc : xw_dev_set_size(t->dev, t->file_size);
 }
 
+/*
+ * With --replace: look at the file of that name again. Another job may have made or replaced it
+ * since the start; then it is replaced if it might have been replaced at the start.
+ */
+static int check_replaced(struct xw_mkfs *m, struct xw_target *t)
+{
+	auto_fd int fd = open(t->path, O_RDONLY | O_CLOEXEC);
+	const int err = fd < 0 ? errno : 0;
+	struct xw_file_id now;
+	struct stat st;
+	int rc = 0;
+
+	if (err == ENOENT) {
+		t->replaces = false;
+		return 0;
+	}
+	if (err || fstat(fd, &st))
+		return xw_fail_errno(&m->diag, XW_ERR_IO, err ? err : errno, "%s", t->path);
+	now = (struct xw_file_id){st.st_dev, st.st_ino};
+	if (!t->replaces || now.dev != t->replaced.dev || now.ino != t->replaced.ino)
+		rc = xw_overwrite_check(m, t->path, fd, &st, 0);
+	t->replaces = true;
+	t->replaced = now;
+	return rc;
+}
+
+/* Give the new file its name. If equal jobs run at the same time, the last one wins. */
+static int publish_file(struct xw_mkfs *m, struct xw_target *t)
+{
+	for (unsigned left = PUBLISH_TRIES;; left--) {
+		int rc = m->replace ? check_replaced(m, t) : 0;
+		struct stat st;
+
+		if (rc)
+			return rc;
+		rc = xw_newfile_publish(t->file, t->replaces, &m->diag);
+		/* the file may have appeared after it was looked for */
+		if (!rc || !m->replace || t->replaces || stat(t->path, &st) || !left)
+			return rc;
+		xw_diag_clear(&m->diag);
+	}
+}
+
 int xw_target_publish(struct xw_mkfs *m, struct xw_target *t)
 {
 	int rc = t->undo ? xw_undo_dev_finish(t->dev) : 0;
 
 	if (rc || !t->file)
 		return rc;
-	rc = xw_newfile_publish(t->file, t->replaces, &m->diag);
+	rc = publish_file(m, t);
 	if (!rc && t->replaces)
 		drop_redo_file(m, t->path);
 	return rc;

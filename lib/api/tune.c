@@ -21,8 +21,10 @@ struct xw_tune {
 
 int xw_tune_new(struct xw_tune **out)
 {
-	struct xw_tune *t = calloc(1, sizeof(*t));
+	struct xw_tune *t = out ? calloc(1, sizeof(*t)) : NULL;
 
+	if (!out)
+		return XW_ERR_USAGE;
 	*out = t;
 	if (!t)
 		return XW_ERR_NOMEM;
@@ -45,11 +47,15 @@ void xw_tune_free(struct xw_tune *t)
 
 int xw_tune_set(struct xw_tune *t, const char *option, const char *value)
 {
-	struct xw_diag diag = {.log = t->h.diag.log, .log_arg = t->h.diag.log_arg};
-	int rc = xw_option_unused(t->h.ran, option, &t->h.diag);
+	struct xw_diag diag = {0};
+	int rc = xw_option_given(t ? &t->h.diag : NULL, option, "option");
 
+	if (!rc)
+		rc = xw_option_unused(t->h.ran, option, &t->h.diag);
 	if (rc)
 		return rc;
+	diag.log = t->h.diag.log;
+	diag.log_arg = t->h.diag.log_arg;
 	t->o.diag = &diag;
 	rc = xw_tune_option(&t->o, option, value);
 	t->o.diag = &t->h.diag;
@@ -58,18 +64,20 @@ int xw_tune_set(struct xw_tune *t, const char *option, const char *value)
 
 void xw_tune_on_log(struct xw_tune *t, xw_log_cb *cb, void *arg)
 {
-	xw_handle_on_log(&t->h, cb, arg);
+	xw_handle_on_log(t ? &t->h : NULL, cb, arg);
 }
 
 void xw_tune_on_names(struct xw_tune *t, xw_names_cb *cb, void *arg)
 {
+	if (!t)
+		return;
 	t->o.names = cb;
 	t->o.names_arg = arg;
 }
 
 void xw_tune_on_progress(struct xw_tune *t, xw_progress_cb *cb, void *arg)
 {
-	xw_handle_on_progress(&t->h, cb, arg);
+	xw_handle_on_progress(t ? &t->h : NULL, cb, arg);
 }
 
 static void describe(struct xw_tune_state *to, const struct xw_super *sb, char *features,
@@ -123,7 +131,7 @@ static int change(struct xw_tune *t, const char *path)
 
 int xw_tune_run(struct xw_tune *t, const char *path)
 {
-	int rc = xw_handle_begin(&t->h, path);
+	int rc = xw_handle_begin(t ? &t->h : NULL, path);
 
 	if (rc)
 		return rc;
@@ -140,11 +148,13 @@ int xw_tune_run(struct xw_tune *t, const char *path)
 
 const struct xw_tune_result *xw_tune_result(const struct xw_tune *t)
 {
-	return &t->result;
+	return t ? &t->result : NULL;
 }
 
 const char *xw_tune_json(struct xw_tune *t)
 {
+	if (!t)
+		return NULL;
 	xw_json_free(&t->h.json);
 	if (t->o.clear_pending)
 		xw_tune_pending_json(t->pending, &t->h.json);
@@ -155,5 +165,5 @@ const char *xw_tune_json(struct xw_tune *t)
 
 const char *xw_tune_error(const struct xw_tune *t)
 {
-	return t->h.diag.text;
+	return t ? t->h.diag.text : XW_NO_HANDLE;
 }

@@ -4,7 +4,9 @@
  *
  * A handle is created, given options by the names that the tools' man pages use, run once, read,
  * and freed. Functions return 0 or a negative code (XW_E_*); xw_*_error() returns a one-line
- * message with object and reason. The library never prints, exits, or reads the environment. A
+ * message with object and reason. A null pointer for a handle or another required argument is
+ * XW_E_USAGE, or NULL where a pointer is returned; the value of an option, `arg`, and the callbacks
+ * of xw_*_on_*() may be NULL. The library never prints, exits, or reads the environment. A
  * handle belongs to one thread at a time; different handles are independent.
  */
 #ifndef XW_H

@@ -31,10 +31,10 @@ static void put(struct xw_json *j, const char *s, size_t len)
 	j->buf[j->len] = '\0';
 }
 
-static void put_escaped(struct xw_json *j, unsigned char c)
+static void put_escaped(struct xw_json *j, unsigned c)
 {
 	static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-	const char *at = c ? strchr(from, c) : NULL;
+	const char *at = c && c < 0x80 ? strchr(from, (int)c) : NULL;
 	char esc[8];
 
 	if (at)
@@ -42,6 +42,14 @@ static void put_escaped(struct xw_json *j, unsigned char c)
 	else
 		snprintf(esc, sizeof(esc), "\\u%04x", c);
 	put(j, esc, strlen(esc));
+}
+
+/* The control character at s, of n bytes of UTF-8, up to U+009F; 0: another character, or NUL. */
+static unsigned control(const unsigned char *s, size_t n)
+{
+	if (n == 1)
+		return s[0] < 0x20 || s[0] == 0x7f ? s[0] : 0;
+	return n == 2 && s[0] == 0xc2 && s[1] < 0xa0 ? s[1] : 0;
 }
 
 /* Write a string without its quotes; returns whether all of it was valid UTF-8. */
@@ -54,17 +62,18 @@ static bool put_text(struct xw_json *j, const char *str, size_t len)
 	while (i < len) {
 		size_t n = xw_utf8_len(str + i, len - i);
 
-		if (n && s[i] >= 0x20 && s[i] != '"' && s[i] != '\\' && s[i] != 0x7f) {
+		if (n && s[i] && s[i] != '"' && s[i] != '\\' && !control(s + i, n)) {
 			i += n;
 			continue;
 		}
 		put(j, str + plain, i - plain);
 		if (n)
-			put_escaped(j, s[i]);
+			put_escaped(j, n == 1 ? s[i] : control(s + i, n));
 		else
 			put(j, "\xef\xbf\xbd", 3);
 		whole &= n != 0;
-		plain = ++i;
+		i += n ? n : 1;
+		plain = i;
 	}
 	put(j, str + plain, i - plain);
 	return whole;

@@ -85,6 +85,12 @@ static_assert(sizeof(struct disk_jsb) == XW_JSB_SIZE, "journal superblock size")
 #define CSUM_OFF offsetof(struct disk_jsb, checksum)
 #define CSUM_FEATURES (XW_JBD2_INCOMPAT_CSUM_V2 | XW_JBD2_INCOMPAT_CSUM_V3)
 
+uint64_t xw_jsb_fast_minimum(const struct xw_jsb *j)
+{
+	return (uint64_t)XW_JBD2_MIN_BLOCKS +
+	       (j->num_fc_blks ? j->num_fc_blks : XW_JBD2_FAST_BLOCKS);
+}
+
 int xw_jsb_decode(const void *buf, struct xw_jsb *out)
 {
 	const struct disk_jsb *d = buf;

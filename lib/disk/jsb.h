@@ -15,6 +15,7 @@
 #define XW_JBD2_INCOMPAT_CSUM_V3 0x10u
 #define XW_JBD2_INCOMPAT_FAST_COMMIT 0x20u
 #define XW_JBD2_MIN_BLOCKS 1024u
+#define XW_JBD2_FAST_BLOCKS 256u /* fast commit blocks if num_fc_blks is 0 */
 #define XW_JSB_SIZE 1024
 #define XW_JSB_PADDING 160
 
@@ -43,6 +44,11 @@ struct xw_jsb {
 int xw_jsb_decode(const void *buf, struct xw_jsb *out);
 /* All 1024 bytes; the checksum is computed for csum v2/v3, else written unchanged. */
 void xw_jsb_encode(const struct xw_jsb *j, void *buf);
+/*
+ * The number of blocks that the journal needs for the feature fast_commit, which Linux refuses to
+ * mount with fewer: XW_JBD2_MIN_BLOCKS besides the fast commit blocks (observed with 6.18).
+ */
+uint64_t xw_jsb_fast_minimum(const struct xw_jsb *j);
 /* 0 (also without csum v2/v3) or XW_ERR_CHECKSUM. */
 int xw_jsb_verify(const void *buf);
 

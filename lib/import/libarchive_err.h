@@ -18,8 +18,7 @@ static inline const char *xw_la_text(struct archive *a)
 	if (text && strstr(text, "No progress is possible"))
 		return "truncated input";
 	if (text && strstr(text, "Unrecognized archive format"))
-		return "neither a directory nor an archive in a known format; xw-debugfs -w "
-		       "writes single files";
+		return "neither a directory nor an archive in a known format";
 	return text;
 }
 

@@ -32,7 +32,7 @@ uint64_t xw_geo_fast_commit_blocks(const struct xw_geo *geo, const struct xw_mkf
 	if (!xw_has_compat(&geo->features, XW_COMPAT_FAST_COMMIT))
 		return 0;
 	if (p->fast_commit_kib)
-		return p->fast_commit_kib * 1024 / p->block_size;
+		return xw_div_up(p->fast_commit_kib * 1024, p->block_size); /* 0 is the default */
 	return xw_journal_default_blocks(fs_blocks, p->block_size) / 64;
 }
 

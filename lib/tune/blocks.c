@@ -14,6 +14,7 @@
 #include "disk/indirect.h"
 #include "disk/mmp.h"
 #include "disk/orphan.h"
+#include "journal/log.h"
 #include "plan/map.h"
 #include "read/map.h"
 #include "tune/tune_internal.h"
@@ -157,6 +158,40 @@ int xw_tune_journal_on(struct xw_tune_run *t, struct xw_update *u)
 	sb->overhead_blocks += sb->overhead_blocks ? (uint32_t)blocks : 0;
 	xw_encode_journal_ref(sb, &in);
 	return xw_tune_put_inode(u, &n);
+}
+
+int xw_tune_check_fast_commit(struct xw_tune_run *t)
+{
+	const uint32_t both = XW_COMPAT_HAS_JOURNAL | XW_COMPAT_FAST_COMMIT;
+	auto_end(xw_tune_image_end) struct xw_image *img = NULL;
+	auto_log struct xw_log *log = NULL;
+	uint64_t have, need;
+	int rc;
+
+	if (!(t->sb.feature_compat & XW_COMPAT_HAS_JOURNAL) ||
+	    t->sb.feature_compat & XW_COMPAT_FAST_COMMIT || (t->to.feature_compat & both) != both ||
+	    t->work & XW_TUNE_DO_JOURNAL_OFF)
+		return 0;
+	if (!t->sb.journal_inum && !t->opts->force)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
+				      "the journal is external and may be too small for fast "
+				      "commits; use -f to ignore this");
+	if (!t->sb.journal_inum)
+		return 0;
+	rc = xw_image_open(xw_edit_dev(t->edit), 0, t->diag, &img);
+	if (!rc)
+		rc = xw_log_open_image(img, &log);
+	if (rc)
+		return rc;
+	have = log->jsb.maxlen;
+	need = xw_jsb_fast_minimum(&log->jsb);
+	if (have >= need)
+		return 0;
+	return xw_tune_refuse(t, XW_ERR_NOSPC,
+			      "journal too small for fast commits: %" PRIu64
+			      " blocks needed, %" PRIu64 " available; replace it: -O ^has_journal, "
+			      "then -O has_journal,fast_commit",
+			      need, have);
 }
 
 int xw_tune_make_journal(struct xw_update *u)

@@ -173,6 +173,8 @@ static int run(struct xw_tune_run *t)
 	t->res->replayed = xw_edit_recovered(t->edit)->journal.needed;
 	rc = xw_tune_plan(t);
 	if (!rc)
+		rc = xw_tune_check_fast_commit(t);
+	if (!rc)
 		rc = prepare(t);
 	if (!rc)
 		rc = all_steps(t);

@@ -113,6 +113,8 @@ int xw_tune_drop_inode(struct xw_update *u, xw_ino ino);
 int xw_tune_put_inode(struct xw_update *u, const struct xw_binode *n);
 int xw_tune_alloc_inode(struct xw_update *u, xw_ino *ino);
 int xw_tune_journal_off(struct xw_tune_run *t, struct xw_update *u);
+/* Refuse to set fast_commit if Linux would not mount the image because of its journal. */
+int xw_tune_check_fast_commit(struct xw_tune_run *t);
 int xw_tune_journal_on(struct xw_tune_run *t, struct xw_update *u);
 int xw_tune_orphan_off(struct xw_tune_run *t, struct xw_update *u);
 int xw_tune_orphan_on(struct xw_tune_run *t, struct xw_update *u);

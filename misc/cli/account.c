@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "cli/account.h"
+#include "cli/escape.h"
 #include "cli/human.h"
 #include "cli/term.h"
 
@@ -18,7 +19,7 @@ void cli_row(FILE *out, const char *label, const char *fmt, ...)
 
 	begin(out, label);
 	va_start(ap, fmt);
-	vfprintf(out, fmt, ap);
+	cli_vprintf(out, cli_is_terminal(out), fmt, ap);
 	va_end(ap);
 	fputc('\n', out);
 }

@@ -7,10 +7,10 @@
 
 #include "cli/escape.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/utf8.h"
@@ -34,6 +34,8 @@ static size_t is_plain(enum cli_escape how, const char *s, size_t left)
 	switch (how) {
 	case CLI_TEXT:
 		return xw_utf8_shown(s, left);
+	case CLI_LINES:
+		return *s == '\n' || *s == '\t' ? 1 : xw_utf8_shown(s, left);
 	case CLI_TEXT_BACK:
 		return *s == '\\' ? 0 : xw_utf8_shown(s, left);
 	case CLI_XML:
@@ -104,6 +106,7 @@ static size_t put_other(FILE *out, enum cli_escape how, const char *s, size_t le
 		break;
 	case CLI_TEXT:
 	case CLI_TEXT_BACK:
+	case CLI_LINES:
 		if (c == '\\')
 			fputs("\\\\", out);
 		else
@@ -139,6 +142,40 @@ char *cli_escaped(enum cli_escape how, const void *bytes, size_t len)
 		return text;
 	free(text);
 	return NULL;
+}
+
+bool cli_is_terminal(FILE *out)
+{
+	const int fd = fileno(out);
+
+	return fd >= 0 && isatty(fd);
+}
+
+void cli_vprintf(FILE *out, bool terminal, const char *fmt, va_list ap)
+{
+	char *text;
+	int len;
+
+	if (!terminal) {
+		vfprintf(out, fmt, ap);
+		return;
+	}
+	len = vasprintf(&text, fmt, ap);
+	if (len < 0) {
+		fputs("(out of memory for this line)\n", out);
+		return;
+	}
+	cli_escape(out, CLI_LINES, text, (size_t)len);
+	free(text);
+}
+
+void cli_printf(FILE *out, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	cli_vprintf(out, cli_is_terminal(out), fmt, ap);
+	va_end(ap);
 }
 
 void cli_json_text(FILE *out, const char *key, const char *text)

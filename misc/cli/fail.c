@@ -33,13 +33,30 @@ char *cli_line_text(const struct cli_line *l, const char *text)
 	return named;
 }
 
+bool cli_text_no_filesystem(const char *image, const char *text)
+{
+	static const char *const texts[] = {
+		"an ext2, ext3 or ext4 filesystem",
+		"no ext2, ext3 or ext4 superblock",
+		"superblock in block",
+	};
+	const size_t len = strlen(image);
+
+	if (strncmp(text, image, len) != 0 || text[len] != ':')
+		return false;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (strstr(text + len, texts[i]))
+			return true;
+	return false;
+}
+
 static void print_error(const struct cli_line *l, const char *text, bool json)
 {
 	auto_free char *named = cli_line_text(l, text);
 
 	text = named ? named : text;
 	cli_error("%s", text);
-	if (l->image && !l->placed)
+	if (l->image && !l->placed && cli_text_no_filesystem(l->image, text))
 		cli_partition_hint(l->image);
 	if (l->image && !l->partition && strstr(text, "an ext2, ext3 or ext4 filesystem"))
 		cli_archive_hint(l->image);

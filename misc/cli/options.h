@@ -139,7 +139,8 @@ int cli_line_undo(struct cli_line *l, const char *tool, const char *image, const
 
 /*
  * A run failed, for the reason in text: a line on stderr, and with --json an object with it, as
- * "error", on stdout. If the image is a whole disk, a hint names its partitions.
+ * "error", on stdout. If there is no filesystem because the image is a whole disk, a hint names its
+ * partitions.
  */
 void cli_line_failed(const struct cli_line *l, const char *text);
 void cli_line_failf(const struct cli_line *l, const char *fmt, ...)
@@ -155,6 +156,8 @@ int cli_line_no_memory(const struct cli_line *l);
  * caller frees it; NULL: out of memory.
  */
 char *cli_line_text(const struct cli_line *l, const char *text);
+/* Does the text, about the image, say that no filesystem is where one was looked for? */
+bool cli_text_no_filesystem(const char *image, const char *text);
 /* Is this source "-", and standard input a terminal? Reports a failure in that case. */
 bool cli_line_terminal(const struct cli_line *l, const char *source);
 /* Print the synopsis; returns EXIT_USAGE. */

@@ -120,7 +120,7 @@ bool cli_confirm(const char *question)
 
 	if (!cli_can_ask())
 		return false;
-	printf("%s (y,N) ", question);
+	cli_printf(stdout, "%s (y,N) ", question);
 	fflush(stdout);
 	for (bool first = true; !whole && fgets(line, sizeof(line), stdin); first = false) {
 		if (first)

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "cli/escape.h"
 #include "cli/term.h"
 
 static void blank(struct xw_show *s)
@@ -120,7 +121,7 @@ int dump_check_mmp(const struct dump_args *args, struct xw_show *s, struct xw_im
 	else if (!rc && m.seq != XW_MMP_SEQ_CLEAN)
 		rc = wait_and_see(img, &m);
 	if (!rc)
-		fprintf(s->out, "%s: it is safe to mount '%s', MMP is clean\n", cli_tool_name(),
-			args->source.path);
+		cli_printf(s->out, "%s: it is safe to mount '%s', MMP is clean\n", cli_tool_name(),
+			   args->source.path);
 	return rc;
 }

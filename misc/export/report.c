@@ -49,7 +49,7 @@ void export_print(const struct export_args *args, struct xw_export *x, const cha
 	}
 	if (!result || args->line.quiet)
 		return;
-	printf("%s: ", where);
+	cli_printf(stdout, "%s: ", where);
 	cli_print_files(stdout, &files);
 	printf("; %s in %s, %s\n", cli_size(r->bytes_out).s, cli_duration(r->seconds).s,
 	       cli_rate(r->bytes_out, r->seconds).s);

@@ -6,6 +6,7 @@
 
 #include "cli/account.h"
 #include "cli/human.h"
+#include "cli/escape.h"
 #include "cli/term.h"
 #include "import/tool.h"
 
@@ -37,7 +38,9 @@ void import_print_result(FILE *out, const struct import_args *args,
 	const struct cli_files files = {r->files, r->directories, r->symlinks, r->hardlinks,
 					r->specials};
 
-	fprintf(out, "%s%s%s%s\n", cli_style(out, CLI_BOLD), args->image, cli_style(out, CLI_PLAIN),
+	fputs(cli_style(out, CLI_BOLD), out);
+	cli_printf(out, "%s", args->image);
+	fprintf(out, "%s%s\n", cli_style(out, CLI_PLAIN),
 		args->dry_run ? "  (dry run: nothing was written)" : "");
 	cli_row_files(out, &files);
 	cli_row_data(out, r->data_blocks * r->block_size, r->extents, r->files_with_data);

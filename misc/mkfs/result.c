@@ -5,6 +5,7 @@
 #include "cli/account.h"
 #include "cli/env.h"
 #include "cli/human.h"
+#include "cli/escape.h"
 #include "cli/term.h"
 #include "mkfs/mkfs.h"
 
@@ -122,8 +123,9 @@ static void print_backups(FILE *out, const struct xw_mkfs_result *r)
 void mkfs_print_result(FILE *out, const struct mkfs_args *args, const struct xw_mkfs_result *r)
 {
 	/* The UUID in a plan would differ from that of the actual run. */
-	fprintf(out, "%s%s%s  %s%s\n", cli_style(out, CLI_BOLD), args->image,
-		cli_style(out, CLI_PLAIN), args->dry_run ? "planned" : "UUID ",
+	fputs(cli_style(out, CLI_BOLD), out);
+	cli_printf(out, "%s", args->image);
+	fprintf(out, "%s  %s%s\n", cli_style(out, CLI_PLAIN), args->dry_run ? "planned" : "UUID ",
 		args->dry_run ? "" : cli_uuid(r->uuid).s);
 	if (args->undo_file && !args->dry_run)
 		cli_row(out, "undo", "%s %s %s", cli_undo_tool(), args->undo_file, args->image);

@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "base/auto.h"
+#include "cli/escape.h"
 #include "show/rows.h"
 
 #include <inttypes.h>
@@ -148,7 +149,7 @@ static void text(struct xw_show *s, const struct xw_image *img, const char *name
 	FILE *out = s->out;
 
 	if (name)
-		fprintf(out, "Device: %s\n", name);
+		cli_printf(out, "Device: %s\n", name);
 	fprintf(out, "Blocksize: %" PRIu32 " bytes\nTotal blocks: %" PRIu64 "\n", img->block_size,
 		img->sb.blocks_count);
 	fprintf(out, "Free blocks: %" PRIu64 " (%0.1f%%)\n", ff->in_blocks,

@@ -64,7 +64,7 @@ void show_text(struct xw_show *s, const char *name, const char *fmt, ...)
 		return;
 	}
 	print_name(s, name);
-	fprintf(s->out, "%s\n", text);
+	cli_printf(s->out, "%s\n", text);
 }
 
 void show_number(struct xw_show *s, const char *name, uint64_t v)

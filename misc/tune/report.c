@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "cli/env.h"
+#include "cli/escape.h"
 #include "cli/human.h"
 #include "show/show.h"
 #include "tune/tool.h"
@@ -52,13 +53,13 @@ static void print_extended(FILE *out, const struct tune_args *args)
 		fprintf(out, "Setting default hash algorithm to %s (%u)\n", args->o.hash_name,
 			w->hash_version);
 	if (w->set & XW_TUNE_MOUNT_OPTS)
-		fprintf(out, "Setting extended default mount options to '%s'\n", w->mount_opts);
+		cli_printf(out, "Setting extended default mount options to '%s'\n", w->mount_opts);
 	if (w->set & XW_TUNE_FORCE_FSCK)
 		fprintf(out, "Setting filesystem error flag to force fsck.\n");
 	if (w->set & XW_TUNE_TEST_FS)
 		fprintf(out, "%s test filesystem flag\n", w->test_fs ? "Setting" : "Clearing");
 	if (args->o.encoding_name)
-		fprintf(out, "Setting encoding to '%s'\n", args->o.encoding_name);
+		cli_printf(out, "Setting encoding to '%s'\n", args->o.encoding_name);
 }
 
 static void print_features(FILE *out, const struct xw_tune_outcome *r)
@@ -90,8 +91,8 @@ void tune_print_result(FILE *out, const struct tune_args *args, const struct xw_
 	print_extended(out, args);
 	print_features(out, r);
 	if (args->o.opts.undo_file)
-		fprintf(out, "This can be undone using the command:\n    %s %s %s\n",
-			cli_undo_tool(), args->o.opts.undo_file, args->image);
+		cli_printf(out, "This can be undone using the command:\n    %s %s %s\n",
+			   cli_undo_tool(), args->o.opts.undo_file, args->image);
 }
 
 void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pending was)
@@ -106,5 +107,5 @@ void tune_print_pending(FILE *out, const struct tune_args *args, enum xw_tune_pe
 	};
 
 	if (texts[was])
-		fprintf(out, "%s: %s\n", args->image, texts[was]);
+		cli_printf(out, "%s: %s\n", args->image, texts[was]);
 }

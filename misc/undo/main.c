@@ -5,6 +5,7 @@
 #include "cli/env.h"
 #include "cli/human.h"
 #include "cli/options.h"
+#include "cli/escape.h"
 #include "cli/term.h"
 #include "commit/undo_apply.h"
 #include "commit/undo_dev.h"
@@ -130,9 +131,9 @@ static void report(const struct args *args, const struct xw_undo_info *info)
 		puts(xw_json_text(&j) ? xw_json_text(&j) : "{\"error\":\"out of memory\"}");
 		xw_json_free(&j);
 	} else if (!args->line.quiet) {
-		printf("%s: %s in %s %s\n", args->image, cli_size(info->bytes).s,
-		       cli_plural(info->pieces, "piece", "pieces").s,
-		       args->dry_run ? "would be written back" : "written back");
+		cli_printf(stdout, "%s: %s in %s %s\n", args->image, cli_size(info->bytes).s,
+			   cli_plural(info->pieces, "piece", "pieces").s,
+			   args->dry_run ? "would be written back" : "written back");
 	}
 }
 

@@ -622,4 +622,19 @@ printf 'X' | dd of=order.img bs=1 seek=$((leaf + 100)) conv=notrunc status=none
 dbg -R "ls -l /dir" order.img
 is "  a damaged node is named" grep -q 'directory inode .*itree block' .err
 equal "  and each name is listed once" "$(grep -o 'name-[0-9]*' .out | sort -u | wc -l) $(grep -c 'name-' .out)" "400 400"
-done_testing 233
+# Without extents no block behind the end of a file can be allocated: it would be an error of the filesystem.
+head -c 2500 img >short
+mkfs -q -t ext3 -b 1024 blocks.img 8M
+dbg -w -R "write short f" blocks.img
+for range in "0 3" "5 9" 3; do
+	cp blocks.img y.img
+	dbg -w -R "fallocate f $range" y.img
+	fails 1 "f: has 3 blocks, and without extents none can be allocated behind its end" "fallocate f $range, without extents"
+	is "  the image is unchanged" cmp blocks.img y.img
+done
+for range in "0 2" 1; do
+	dbg -w -R "punch f 1" -R "fallocate f $range" blocks.img
+	works "fallocate f $range, without extents"
+	is "  and consistent" "$BIN/xw-fsck" -fn blocks.img
+done
+done_testing 243

@@ -31,7 +31,7 @@ equal "xw-tune --label --uuid" "$? $("$BIN/xw-dump" -h a.img | grep -cE 'other|9
 
 echo text >single
 mkfs -q -d single bad.img
-fails 1 "single: neither .*xw-debugfs -w writes single files" "a single file as a source"
+fails 1 "single: neither a directory nor an archive in a known format$" "a single file as a source"
 mkfs -q -d a.img bad.img
 fails 1 "a.img: is an ext4 image, not an archive; convert it with xw-export" "an image as a source"
 tar -cf t.tar t

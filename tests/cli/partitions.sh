@@ -247,4 +247,18 @@ mkfs -q fs 8M
 printf '\x55\xaa' | dd of=fs bs=1 seek=510 conv=notrunc status=none
 T_TOOL=xw-dump run_tool "$BIN/xw-dump" /dev/null -h fs
 is "a filesystem with a boot sector" test "$RC" = 0
-done_testing 241
+
+# The partitions are named where they help: not beside another error about the same disk.
+disk gpt
+printf 'no undo file' >other
+while read -r name args; do
+	# shellcheck disable=SC2086 # the arguments are words
+	T_TOOL=$name run_tool "$BIN/$name" /dev/null $args
+	equal "$name $args: no hint about partitions" "$RC $(grep -c 'partition table' .err)" "$([ "$name" = xw-age ] && echo 2 || echo 1) 0"
+done <<'TABLE'
+xw-undo none disk
+xw-undo other disk
+xw-age --files 3 disk
+xw-export -o none/x disk
+TABLE
+done_testing 245

@@ -179,4 +179,41 @@ if is_root && unshare -m true 2>/dev/null; then
 else
 	skip "a host without /proc" "needs root and namespaces"
 fi
-done_testing 87
+
+# Equal jobs at the same time: none fails, and nothing is left but the image. Without --replace one of them makes it.
+mkdir race
+for source in tree good.tar; do
+	for replace in --replace ""; do
+		failed=0 left=
+		for _ in 1 2 3 4 5 6; do
+			rm -f race/*
+			jobs=()
+			for _ in 1 2 3; do
+				# shellcheck disable=SC2086 # no word without --replace
+				"$MKFS" -q $replace "${same[@]}" -d "$source" race/o.img >.out 2>&1 &
+				jobs+=($!)
+			done
+			for j in "${jobs[@]}"; do wait "$j" || failed=$((failed + 1)); done
+			left+=" $(ls -A race)"
+		done
+		equal "three jobs at once, six times: -d $source ${replace:-without --replace}" "$failed" "$([ -n "$replace" ] && echo 0 || echo 12)"
+		equal "  one file" "$left" " o.img o.img o.img o.img o.img o.img"
+		clean race/o.img "  and clean"
+	done
+done
+# A file of somebody else that appears in the meantime stays. The source is a pipe, so that the run waits until the file is there.
+mkfifo late.pipe
+"$MKFS" -q --replace -d - late.img <late.pipe >.out 2>.err &
+job=$!
+exec 9>late.pipe
+for _ in $(seq 600); do # until the new file is open, without a name
+	! find "/proc/$job/fd" -lname '*(deleted)' 2>/dev/null | grep -q . && [ -z "$(ls -A | grep -F .late.img)" ] || break
+	sleep .1
+done
+printf 'not an image' >late.img
+cat good.tar >&9
+exec 9>&-
+wait $job
+equal "a file that is no image appears during the run" "$? $(cat late.img)" "1 not an image"
+is "  it is named" grep -q "late.img: holds data other than a filesystem" .err
+done_testing 101

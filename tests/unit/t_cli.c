@@ -165,6 +165,7 @@ static const struct {
 } escapes[] = {
 	{CLI_TEXT, "a b\\033[1m\\012\"\\\xC3\xA4\\302\\233\\233\\177<&>\xEF\xBF\xBF"},
 	{CLI_TEXT_BACK, "a b\\033[1m\\012\"\\\\\xC3\xA4\\302\\233\\233\\177<&>\xEF\xBF\xBF"},
+	{CLI_LINES, "a b\\033[1m\n\"\\\xC3\xA4\\302\\233\\233\\177<&>\xEF\xBF\xBF"},
 	{CLI_XML, "a b?[1m?&#34;\\\xC3\xA4????&#60;&#38;&#62;?"},
 	{CLI_HEX_BACK, "a b\\x1b[1m\\x0a\"\\x5c\\xc3\\xa4\\xc2\\x9b\\x9b\\x7f<&>\\xef\\xbf\\xbf"},
 	{CLI_HEX, "a b\\x1b[1m\\x0a\"\\\\xc3\\xa4\\xc2\\x9b\\x9b\\x7f<&>\\xef\\xbf\\xbf"},
@@ -179,8 +180,8 @@ START_TEST(escape)
 	ck_assert_str_eq(text, escapes[_i].text);
 	free(text);
 	text = cli_escaped(escapes[_i].how, "\0", 1);
-	ck_assert_str_eq(text, ((const char *const[]){"\\000", "\\000", "?", "\\x00", "\\x00",
-						      "\\000", "^@"})[escapes[_i].how]);
+	ck_assert_str_eq(text, ((const char *const[]){"\\000", "\\000", "\\000", "?", "\\x00",
+						      "\\x00", "\\000", "^@"})[escapes[_i].how]);
 	free(text);
 	text = cli_escaped(escapes[_i].how, "", 0);
 	ck_assert_str_eq(text, "");

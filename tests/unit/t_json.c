@@ -76,6 +76,7 @@ static const struct {
 	{S("plain /text"), "plain /text"},
 	{S("\"\\\b\f\n\r\t"), "\\\"\\\\\\b\\f\\n\\r\\t"},
 	{S("\0\x01\x1f\x7f"), "\\u0000\\u0001\\u001f\\u007f"},
+	{S("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0"), "\\u0080\\u009b\\u009f\xc2\xa0"},
 	{S("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),
 	 "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
 	{S("latin \xe9t\xe9"), "latin " BAD "t" BAD},
