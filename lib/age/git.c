@@ -336,7 +336,11 @@ int xw_age_git(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_
 
 	if (!g)
 		return xw_fail_nomem(diag, "tree");
-	*g = (struct git){.name = o->trace, .diag = diag, .watch = o->watch, .ops = o->ops, .phase = GIT_NEXT};
+	*g = (struct git){.name = o->trace,
+			  .diag = diag,
+			  .watch = o->watch,
+			  .ops = o->ops,
+			  .phase = GIT_NEXT};
 	rc = xw_age_fopen(o->trace, diag, &g->list);
 	if (rc) {
 		free(g);

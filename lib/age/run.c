@@ -327,7 +327,8 @@ static int step(struct xw_age_run *r)
  */
 static int log_interrupted(const struct xw_age_run *r, int rc)
 {
-	if ((!r->committed && !r->o->resume) || !r->diag || !strstr(r->diag->text, ": interrupted; "))
+	if ((!r->committed && !r->o->resume) || !r->diag ||
+	    !strstr(r->diag->text, ": interrupted; "))
 		return rc;
 	xw_diag_clear(r->diag);
 	return xw_fail(r->diag, rc, "%s: interrupted; --resume continues", r->path);

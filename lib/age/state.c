@@ -22,14 +22,13 @@ uint64_t xw_age_options_hash(const struct xw_age_opts *o)
 {
 	const char *const model = o->model ? o->model : "";
 	char text[512];
-	const int n =
-		snprintf(text, sizeof(text),
-			 "%" PRIu64 " %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-			 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %d%d%d %d%d %" PRIu64 " %d",
-			 o->seed, (int)o->profile, o->ops, o->files, o->dirs, o->size_min,
-			 o->size_max, o->used, o->free, o->util, o->ages != NULL, o->sizes != NULL,
-			 o->depths != NULL, o->fast,
-			 xw_age_until_any(&o->until), o->step, o->fast ? 0 : (int)o->allocator);
+	const int n = snprintf(
+		text, sizeof(text),
+		"%" PRIu64 " %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		" %" PRIu64 " %" PRIu64 " %" PRIu32 " %d%d%d %d%d %" PRIu64 " %d",
+		o->seed, (int)o->profile, o->ops, o->files, o->dirs, o->size_min, o->size_max,
+		o->used, o->free, o->util, o->ages != NULL, o->sizes != NULL, o->depths != NULL,
+		o->fast, xw_age_until_any(&o->until), o->step, o->fast ? 0 : (int)o->allocator);
 	uint64_t h = xw_hash64(text, (size_t)n, 1);
 
 	h = xw_hash64(model, strlen(model), h);
@@ -54,12 +53,13 @@ static struct xw_age_seen seen_in(const struct xw_update *u)
 /* ---- the file ---- */
 
 #define HOW_TO_REMOVE                                                                              \
-	"remove it (xw-debugfs -w -R 'rm /" NAME "' IMAGE) to begin a new run on the image as it is"
+	"remove it (xw-debugfs -w -R 'rm /" NAME "' IMAGE) to begin a new run on the image as it " \
+	"is"
 
 static int bad(struct xw_age_world *w, int code, const char *why)
 {
-	return xw_fail(w->u->diag, code, "%s: /" NAME ": %s; " HOW_TO_REMOVE,
-		       w->u->img->dev->name, why);
+	return xw_fail(w->u->diag, code, "%s: /" NAME ": %s; " HOW_TO_REMOVE, w->u->img->dev->name,
+		       why);
 }
 
 static int find(struct xw_age_world *w, struct xw_age_dir **root, xw_ino *ino)

@@ -138,8 +138,7 @@ static bool decode_memory(const struct disk_age_state *d, const struct xw_age_bo
 {
 	for (unsigned i = 0; i < XW_AGE_CPUS; i++) {
 		m->stream[i] = get32(d->cpu[i].stream);
-		if (m->stream[i] >= fs->groups ||
-		    !decode_pools(&d->cpu[i], fs, m, &m->pools[i]))
+		if (m->stream[i] >= fs->groups || !decode_pools(&d->cpu[i], fs, m, &m->pools[i]))
 			return false;
 	}
 	return true;

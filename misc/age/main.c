@@ -28,11 +28,11 @@ static void log_line(void *arg, enum xw_log_level level, const char *line)
 /* An interrupted run is resumed: its operations are generated again. */
 static int repeated(struct job *j, const struct xw_age_outcome *r)
 {
-	const uint64_t done = (uint64_t)((double)r->total.written / (double)r->resumed *
-					 (double)r->repeated);
+	const uint64_t done =
+		(uint64_t)((double)r->total.written / (double)r->resumed * (double)r->repeated);
 
-	cli_progress_draw(&j->run.bar, "resuming", XW_MIN(done, r->total.written),
-			  r->total.written, r->repeated);
+	cli_progress_draw(&j->run.bar, "resuming", XW_MIN(done, r->total.written), r->total.written,
+			  r->repeated);
 	return 0; /* the watch sees interrupts */
 }
 
