@@ -52,7 +52,7 @@ deps_missing() {
 }
 
 deps_build=(build-essential autoconf automake libtool pkg-config libarchive-dev libblkid-dev uuid-dev)
-# What container images as sources need besides; without these a build has all the rest.
+# What container images as sources need besides; without these a build has all the rest, and says so.
 deps_build_extra=(libjansson-dev nettle-dev)
 deps_test=("${deps_build[@]}" check xz-utils)
 # What single tests need besides. A test skips, with a reason, where one of these cannot be installed.
@@ -90,7 +90,8 @@ deps_install() {
 	$as apt-get update >>"$log" 2>&1 </dev/null && deps_install_once "$@"
 }
 
-# deps_need LOG PACKAGE...: install what is missing, or say exactly what to install and stop.
+# deps_need LOG PACKAGE...: install what is missing, or say exactly what to install and stop. What is said includes the packages for
+# container images, so that the build that follows has all features.
 deps_need() {
 	local log=$1 missing
 	shift
@@ -104,16 +105,18 @@ deps_need() {
 	fi
 	mapfile -t missing < <(deps_missing "$@")
 	[ ${#missing[@]} -eq 0 ] && return 0
+	mapfile -t missing < <(deps_missing "$@" "${deps_build_extra[@]}")
 	printf '\n%s needs packages that are not installed and that it cannot install. Run:\n\n' "${0##*/}" >&2
 	printf '    sudo apt-get install %s\n\n' "${missing[*]}" >&2
 	printf 'and start it again (on another distribution: the same things under its names).\n' >&2
 	exit 1
 }
 
-# deps_want LOG PACKAGE...: install what is missing as far as possible. What stays missing is named and fails nothing.
+# deps_want LOG CONSEQUENCE PACKAGE...: install what is missing as far as possible. What stays missing is named, with the consequence,
+# and fails nothing.
 deps_want() {
-	local log=$1 missing want why=
-	shift
+	local log=$1 so=$2 missing want why=
+	shift 2
 	mapfile -t missing < <(deps_missing "$@")
 	if [ -n "${XW_NO_INSTALL-}" ]; then
 		why="XW_NO_INSTALL is set"
@@ -128,7 +131,7 @@ deps_want() {
 		mapfile -t missing < <(deps_missing "$@")
 		why=$(grep '^E: ' "$log" | tail -n 1)
 	fi
-	[ ${#missing[@]} -eq 0 ] || note "missing, so some tests will be skipped: ${missing[*]} (${why:-see $log})"
+	[ ${#missing[@]} -eq 0 ] || note "missing, $so: ${missing[*]} (${why:-see $log})"
 }
 
 # logged LOG WHAT COMMAND...: run quietly; on failure show the end of the log and stop.

@@ -15,6 +15,7 @@
 
 #include "commit/commit.h"
 #include "dir/itree_change.h"
+#include "disk/age_state.h"
 #include "read/image.h"
 #include "space/space.h"
 
@@ -55,14 +56,6 @@ enum xw_age_reason {
 	XW_AGE_END_STALLED, /* no progress towards any limit */
 };
 
-struct xw_age_counts {
-	uint64_t ops, created, removed, changed; /* number of operations */
-	uint64_t skipped; /* operations on missing files, or without space */
-	uint64_t shortened; /* files with fewer blocks than requested */
-	uint64_t written; /* in bytes */
-	uint64_t steps;
-};
-
 #define XW_AGE_ROWS 32
 /* the ages of files count as distributed as requested up to this distance */
 #define XW_AGE_CONVERGED 1000
@@ -81,6 +74,7 @@ struct xw_age_outcome {
 	/* Files by size in bytes, by depth, and by age in thousandths of the oldest file's age. */
 	struct xw_age_shares sizes, depths, ages;
 	uint64_t resumed; /* operations of earlier runs */
+	uint64_t repeated; /* of these, those generated again so far, to find where to continue */
 	bool missed; /* no limit of `until` was reached */
 	uint32_t layout; /* layout score last measured for `until`, in 1/10000; 0: never measured */
 	/* longest free run last measured, in bytes; UINT64_MAX: never measured */
@@ -117,7 +111,10 @@ struct xw_age_opts {
 	int64_t now; /* latest timestamp to set; < 0: s_mkfs_time of the image */
 	unsigned jobs; /* 0: one per processor */
 	const struct xw_commit_watch *watch; /* as in xw_edit_opts */
-	/* Called after each commit; non-zero ends the run. May be NULL. */
+	/*
+	 * Called after each commit, and while operations of earlier runs are generated again;
+	 * non-zero ends the run. May be NULL.
+	 */
 	int (*progress)(void *arg, const struct xw_age_outcome *r);
 	void *arg;
 };

@@ -136,8 +136,12 @@ int xw_age_fast_step(struct xw_age_run *r, struct xw_age_world *w)
 	const uint64_t end = XW_MIN(start + p.groups_per_step, img->groups);
 	int rc = 0;
 
-	for (uint64_t g = start; g < end && !rc; g += p.groups_per_file)
-		rc = make_file(w, &p, w->counts->ops, g, XW_MIN(g + p.groups_per_file, end));
+	for (uint64_t g = start; g < end && !rc; g += p.groups_per_file) {
+		rc = xw_commit_check_canceled(r->o->watch, r->path, r->diag);
+		if (!rc)
+			rc = make_file(w, &p, w->counts->ops, g,
+				       XW_MIN(g + p.groups_per_file, end));
+	}
 	if (end == img->groups)
 		r->state.ended = 1 + XW_AGE_END_PROFILE;
 	return rc;

@@ -38,6 +38,7 @@ struct git {
 	FILE *list;
 	const char *name;
 	struct xw_diag *diag;
+	const struct xw_commit_watch *watch;
 	struct tree old, new;
 	enum { GIT_DELETE, GIT_CREATE, GIT_NEXT } phase;
 	size_t at_old, at_new;
@@ -75,6 +76,11 @@ static int add(struct git *g, const char *path, uint64_t size, uint64_t hash)
 	return 0;
 }
 
+static int check_canceled(const struct git *g)
+{
+	return xw_commit_check_canceled(g->watch, g->name, g->diag);
+}
+
 /* ---- directories ---- */
 
 static int hash_file(struct git *g, int dir, const char *name, uint64_t *hash)
@@ -86,8 +92,11 @@ static int hash_file(struct git *g, int dir, const char *name, uint64_t *hash)
 	if (!buf)
 		return xw_fail_nomem(g->diag, "tree");
 	*hash = 0;
-	while (fd >= 0 && (n = read(fd, buf, 1 << 16)) > 0)
+	while (fd >= 0 && (n = read(fd, buf, 1 << 16)) > 0) {
 		*hash = xw_hash64(buf, (size_t)n, *hash + 1);
+		if (check_canceled(g))
+			return XW_ERR_CANCELED;
+	}
 	return fd < 0 || n < 0 ? xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", name) : 0;
 }
 
@@ -102,6 +111,8 @@ static int walk_entry(struct git *g, int dir, const char *prefix, const char *na
 
 	if (!strcmp(name, ".") || !strcmp(name, "..") || (!*prefix && !strcmp(name, ".git")))
 		return 0;
+	if (check_canceled(g))
+		return XW_ERR_CANCELED;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
 		return xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", name);
 	if (asprintf(&path, "%s%s%s", prefix, *prefix ? "/" : "", name) < 0) {
@@ -171,8 +182,11 @@ static int read_listing(struct git *g, int fd, const char *name)
 		close(fd);
 		return xw_fail_nomem(g->diag, "tree");
 	}
-	for (uint64_t no = 1; !rc && getline(&line, &room, f) >= 0; no++)
-		rc = parse_row(g, name, no, line);
+	for (uint64_t no = 1; !rc && getline(&line, &room, f) >= 0; no++) {
+		rc = check_canceled(g);
+		if (!rc)
+			rc = parse_row(g, name, no, line);
+	}
 	if (!rc && ferror(f))
 		rc = xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", name);
 	fclose(f);
@@ -213,7 +227,7 @@ static int read_file(struct git *g, int fd, const char *name)
 
 	if (pread(fd, head, sizeof(head), 0) != sizeof(head) || !xw_age_is_tar(head))
 		return read_listing(g, fd, name);
-	rc = xw_age_read_tar(fd, name, add_member, g, g->diag);
+	rc = xw_age_read_tar(fd, name, g->watch, add_member, g, g->diag);
 	close(fd);
 	return rc;
 }
@@ -322,7 +336,11 @@ int xw_age_git(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_age_
 
 	if (!g)
 		return xw_fail_nomem(diag, "tree");
-	*g = (struct git){.name = o->trace, .diag = diag, .ops = o->ops, .phase = GIT_NEXT};
+	*g = (struct git){.name = o->trace,
+			  .diag = diag,
+			  .watch = o->watch,
+			  .ops = o->ops,
+			  .phase = GIT_NEXT};
 	rc = xw_age_fopen(o->trace, diag, &g->list);
 	if (rc) {
 		free(g);

@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "plan/parse.h"
 
 #define BLOCK 512
 #define LONG_MAX_LEN (1 << 20) /* maximum size of an extended header */
@@ -25,6 +26,7 @@ struct tar {
 	int fd;
 	const char *name;
 	struct xw_diag *diag;
+	const struct xw_commit_watch *watch;
 	uint8_t head[BLOCK];
 	char *path; /* from an extended header; owned */
 	uint64_t size;
@@ -98,7 +100,8 @@ static int pax(struct tar *t, char *p, size_t len)
 			if (!t->path)
 				return xw_fail_nomem(t->diag, "archive");
 		} else if (value && !strncmp(key, "size=", 5)) {
-			t->size = strtoull(value + 1, NULL, 10);
+			if (xw_parse_u64(value + 1, &t->size))
+				return damaged(t, "invalid pax header");
 			t->has_size = true;
 		}
 		p += n;
@@ -110,12 +113,16 @@ static int pax(struct tar *t, char *p, size_t len)
 /* Read an extended header, which applies to the next member. */
 static int extended(struct tar *t, uint64_t size, char type)
 {
-	const size_t whole = (size_t)xw_round_up(size, BLOCK);
-	auto_free char *text = size <= LONG_MAX_LEN ? calloc(1, whole + 1) : NULL;
+	auto_free char *text = NULL;
+	size_t whole;
 	int rc;
 
-	if (!text)
+	if (size > LONG_MAX_LEN)
 		return damaged(t, "extended header too large");
+	whole = (size_t)xw_round_up(size, BLOCK);
+	text = calloc(1, whole + 1);
+	if (!text)
+		return xw_fail_nomem(t->diag, "archive");
 	rc = whole ? read_all(t, text, whole) : 1;
 	if (rc <= 0)
 		return rc ? rc : damaged(t, "the archive ends within a header");
@@ -139,8 +146,10 @@ static int contents(struct tar *t, uint64_t size, uint64_t *hash)
 	*hash = 0;
 	while (left) {
 		const size_t part = (size_t)XW_MIN(left, 1 << 16);
-		const int rc = read_all(t, buf, part);
+		int rc = xw_commit_check_canceled(t->watch, t->name, t->diag);
 
+		if (!rc)
+			rc = read_all(t, buf, part);
 		if (rc <= 0)
 			return rc ? rc : damaged(t, "the archive ends within a member");
 		*hash = xw_hash64(buf, part, *hash + 1);
@@ -196,9 +205,10 @@ static void free_path(struct tar *t)
 	free(t->path);
 }
 
-int xw_age_read_tar(int fd, const char *name, xw_age_tar_fn *fn, void *arg, struct xw_diag *diag)
+int xw_age_read_tar(int fd, const char *name, const struct xw_commit_watch *watch,
+		    xw_age_tar_fn *fn, void *arg, struct xw_diag *diag)
 {
-	auto_end(free_path) struct tar t = {.fd = fd, .name = name, .diag = diag};
+	auto_end(free_path) struct tar t = {.fd = fd, .name = name, .watch = watch, .diag = diag};
 	int rc;
 
 	while ((rc = read_all(&t, t.head, BLOCK)) > 0 && !xw_all_zero(t.head, BLOCK)) {

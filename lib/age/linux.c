@@ -66,6 +66,11 @@ static void clean(struct xw_age_linux *l, xw_ino ino)
 
 /* ---- a step ---- */
 
+static int check_canceled(const struct xw_age_linux *l)
+{
+	return xw_commit_check_canceled(l->watch, l->u->img->dev->name, l->u->diag);
+}
+
 /* Quota files are rewritten at the end of a step, and may grow. */
 static int size_of_quota(struct xw_age_linux *l)
 {
@@ -222,7 +227,9 @@ int xw_age_linux_sync(struct xw_age_linux *l)
 	for (size_t i = 0; i < l->dirty.n && !rc; i++) {
 		if (!l->dirty.v[i])
 			continue;
-		rc = xw_age_linux_write(l, l->dirty.v[i], l->dirty.v[i] == l->writer);
+		rc = check_canceled(l);
+		if (!rc)
+			rc = xw_age_linux_write(l, l->dirty.v[i], l->dirty.v[i] == l->writer);
 		if (l->full)
 			break;
 	}
@@ -293,10 +300,10 @@ static int grow_slowly(struct xw_age_linux *l, xw_ino ino, uint64_t at, uint64_t
 {
 	while (at < bytes) {
 		uint64_t old, n;
-		int rc = xw_age_linux_is_tight(l, xw_age_blocks_of(l->u, XW_AGE_WRITE))
-				 ? xw_age_linux_sync(l)
-				 : 0;
+		int rc = check_canceled(l);
 
+		if (!rc && xw_age_linux_is_tight(l, xw_age_blocks_of(l->u, XW_AGE_WRITE)))
+			rc = xw_age_linux_sync(l);
 		at += XW_MIN(XW_AGE_WRITE, bytes - at);
 		if (!rc)
 			rc = set_size(l, ino, at, false, &old, &n);

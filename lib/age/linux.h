@@ -27,28 +27,17 @@
 
 #include "base/table.h"
 #include "base/vec.h"
+#include "commit/commit.h"
+#include "disk/age_state.h"
 #include "space/space.h"
 #include "update/map.h"
 #include "update/update.h"
-
-#define XW_AGE_CPUS 2 /* CPUs of the modelled machine */
-#define XW_AGE_POOLS 16 /* maximum number of preallocations of a CPU */
-
-/* Allocator state that is kept from one writeback to the next. */
-struct xw_age_memory {
-	/* groups of the last normalized requests, by hash of the inode number */
-	uint32_t stream[XW_AGE_CPUS];
-	struct xw_age_pools {
-		uint32_t n;
-		/* unused parts of locality group preallocations, oldest first */
-		struct xw_run run[XW_AGE_POOLS];
-	} pools[XW_AGE_CPUS];
-};
 
 /* Delayed allocation: files whose size is set and whose blocks are not allocated yet. */
 struct xw_age_linux {
 	struct xw_update *u; /* of the current step */
 	struct xw_age_memory *mem;
+	const struct xw_commit_watch *watch; /* as in xw_edit_opts */
 	unsigned cpu; /* CPU of this step's writeback */
 	XW_VEC(xw_ino) dirty; /* dirty inodes in the order of writeback; 0: unused entry */
 	struct xw_table at; /* inode number to position in `dirty` */
@@ -62,8 +51,8 @@ struct xw_age_linux {
 };
 
 /*
- * Begin a step: allocate the preallocations of l->mem. The caller sets l->mem and l->u, which are
- * borrowed, and zeroes the rest.
+ * Begin a step: allocate the preallocations of l->mem. The caller sets l->mem, l->watch and l->u,
+ * which are borrowed, and zeroes the rest.
  */
 int xw_age_linux_begin(struct xw_age_linux *l, uint64_t step);
 /* End a step: free the blocks of the preallocations, which stay in l->mem. */

@@ -22,6 +22,8 @@
 #include "read/map.h"
 #include "fastcommit/fastcommit.h"
 
+#define LOOK 256 /* inodes between two looks at whether the user has had enough */
+
 static unsigned floor_log2(uint64_t n)
 {
 	return 63 - (unsigned)__builtin_clzll(n);
@@ -84,7 +86,8 @@ static int on_run(void *arg, uint32_t at, uint32_t len)
 	return 0;
 }
 
-static int measure_space(struct xw_image *img, struct xw_age_measure *m)
+static int measure_space(struct xw_image *img, const struct xw_commit_watch *watch,
+			 struct xw_age_measure *m)
 {
 	struct space s = {.m = m, .img = img};
 	struct xw_sysmap *sysmap;
@@ -97,8 +100,11 @@ static int measure_space(struct xw_image *img, struct xw_age_measure *m)
 	m->group_longest = calloc(img->groups, sizeof(*m->group_longest));
 	if (!m->group_longest)
 		rc = xw_fail_nomem(img->diag, "map of groups");
-	for (; s.group < img->groups && !rc; s.group++)
-		rc = xw_image_free_runs(img, sysmap, s.group, bits, on_run, &s);
+	for (; s.group < img->groups && !rc; s.group++) {
+		rc = xw_commit_check_canceled(watch, img->dev->name, img->diag);
+		if (!rc)
+			rc = xw_image_free_runs(img, sysmap, s.group, bits, on_run, &s);
+	}
 	end_run(&s);
 	xw_sysmap_free(sysmap);
 	return rc;
@@ -162,7 +168,8 @@ static int count_inode(struct xw_image *img, xw_ino ino, const struct xw_inode *
 	return 0;
 }
 
-static int measure_files(struct xw_image *img, struct xw_age_measure *m)
+static int measure_files(struct xw_image *img, const struct xw_commit_watch *watch,
+			 struct xw_age_measure *m)
 {
 	auto_end(xw_inode_scan_end) struct xw_inode_scan s;
 	const uint8_t *raw;
@@ -175,6 +182,8 @@ static int measure_files(struct xw_image *img, struct xw_age_measure *m)
 		if (!xw_inode_decode(raw, &img->sb, &in) && in.links && !in.dtime &&
 		    (ino >= img->sb.first_ino || ino == XW_INO_ROOT))
 			rc = count_inode(img, ino, &in, m);
+		if (!rc && ino % LOOK == 0)
+			rc = xw_commit_check_canceled(watch, img->dev->name, img->diag);
 	}
 	return rc;
 }
@@ -225,13 +234,17 @@ static int read_dir(struct walk *w, xw_ino dir)
 	return rc;
 }
 
-static int measure_walk(struct xw_image *img, struct xw_age_measure *m)
+static int measure_walk(struct xw_image *img, const struct xw_commit_watch *watch,
+			struct xw_age_measure *m)
 {
 	struct walk w = {.img = img, .m = m, .left = img->sb.inodes_count};
 	int rc = xw_vec_push(&w.dirs, XW_INO_ROOT) ? xw_fail_nomem(img->diag, "walk") : 0;
 
-	while (!rc && w.dirs.n && w.left--)
-		rc = read_dir(&w, w.dirs.v[--w.dirs.n]);
+	while (!rc && w.dirs.n && w.left--) {
+		rc = xw_commit_check_canceled(watch, img->dev->name, img->diag);
+		if (!rc)
+			rc = read_dir(&w, w.dirs.v[--w.dirs.n]);
+	}
 	if (w.blocks)
 		m->walk_joints = w.blocks - 1;
 	xw_vec_free(&w.dirs);
@@ -241,17 +254,18 @@ static int measure_walk(struct xw_image *img, struct xw_age_measure *m)
 
 /* ---- all of it ---- */
 
-static int measure_image(struct xw_image *img, bool files, bool walk, struct xw_age_measure *m)
+static int measure_image(struct xw_image *img, const struct xw_commit_watch *watch, bool files,
+			 bool walk, struct xw_age_measure *m)
 {
 	int rc;
 
 	m->block_size = img->block_size;
 	m->blocks = m->used = img->sb.blocks_count;
-	rc = measure_space(img, m);
+	rc = measure_space(img, watch, m);
 	if (!rc && files)
-		rc = measure_files(img, m);
+		rc = measure_files(img, watch, m);
 	if (!rc && walk)
-		rc = measure_walk(img, m);
+		rc = measure_walk(img, watch, m);
 	return rc;
 }
 
@@ -270,7 +284,7 @@ static int measure(const char *path, const struct xw_age_opts *o, bool files, bo
 	if (!rc)
 		rc = xw_image_open(dev, 0, diag, &img);
 	if (!rc)
-		rc = measure_image(img, files, walk, m);
+		rc = measure_image(img, o->watch, files, walk, m);
 	xw_image_close(img);
 	if (dev)
 		xw_dev_close(dev);

@@ -22,6 +22,8 @@
 
 /* Timestamps of operations begin this many seconds before opts->now, and never exceed it. */
 #define SPAN (INT64_C(1) << 25)
+/* Repeated operations between two reports of progress: some take a thousandth of a second. */
+#define REPORT 256
 
 /* ---- one update ---- */
 
@@ -103,13 +105,38 @@ static int recall(struct xw_age_world *w, const char *path)
 	return xw_age_linux_recall(w->kernel, p.ino);
 }
 
-/*
- * Read or create the state file, and skip the operations of earlier steps: they are generated again
- * but not applied.
- */
+/* Generate the operations of earlier steps again, without applying them. */
+static int repeat(struct xw_age_run *r, struct xw_age_world *w)
+{
+	const uint64_t ops = r->state.counts.ops;
+	struct xw_age_op op;
+	int rc = 0;
+
+	for (uint64_t i = 0; i < ops && !rc; i++) {
+		const bool recalled = ops - i <= r->state.writing;
+		const int more = r->src.next(r->src.state, &op);
+
+		r->res->repeated = i;
+		if (more <= 0)
+			return more ? more
+				    : xw_fail(r->diag, XW_ERR_INPUT,
+					      "%s: the profile has fewer operations than were "
+					      "applied already",
+					      r->path);
+		if (recalled)
+			rc = recall(w, op.what == XW_AGE_RENAME ? op.to : op.path);
+		if (!rc && (recalled || i % REPORT == 0))
+			rc = xw_commit_check_canceled(r->o->watch, r->path, r->diag);
+		if (!rc && i % REPORT == 0 && r->o->progress)
+			rc = r->o->progress(r->o->arg, r->res);
+	}
+	return rc;
+}
+
+/* Read or prepare the state, and find where the profile continues. */
 static int begin(struct xw_age_run *r, struct xw_age_world *w)
 {
-	struct xw_age_op op;
+	xw_blk blk;
 	int rc = xw_age_state_read(w, &r->state);
 
 	if (rc && rc != XW_ERR_NOTFOUND)
@@ -123,29 +150,21 @@ static int begin(struct xw_age_run *r, struct xw_age_world *w)
 			       r->path);
 	if (rc) {
 		first_state(r, w->u);
-		rc = xw_age_state_write(w, &r->state);
+		rc = xw_age_state_place(w, &blk); /* before files of the run take the place */
 	} else if (r->state.options != xw_age_options_hash(r->o)) {
-		rc = xw_fail(r->diag, XW_ERR_USAGE,
-			     "%s: the options differ from those of the interrupted run", r->path);
+		return xw_fail(r->diag, XW_ERR_USAGE,
+			       "%s: the options differ from those of the interrupted run", r->path);
+	} else {
+		xw_age_state_compare(w->u, &r->state);
 	}
-	if (rc)
-		return rc;
+	r->res->total = r->state.counts;
 	r->res->resumed = r->state.counts.ops;
-	r->begun = true;
-	if (r->o->fast)
-		return 0;
-	rc = xw_age_source_open(r->o, &r->state.base, r->diag, &r->src);
-	for (uint64_t i = 0; i < r->state.counts.ops && !rc; i++) {
-		const int more = r->src.next(r->src.state, &op);
-
-		if (more <= 0)
-			rc = more ? more
-				  : xw_fail(r->diag, XW_ERR_INPUT,
-					    "the profile has fewer operations than were applied "
-					    "already");
-		else if (r->state.counts.ops - i <= r->state.writing)
-			rc = recall(w, op.what == XW_AGE_RENAME ? op.to : op.path);
-	}
+	r->begun = !rc;
+	if (!rc && !r->o->fast)
+		rc = xw_age_source_open(r->o, &r->state.base, r->diag, &r->src);
+	if (!rc && !r->o->fast)
+		rc = repeat(r, w);
+	r->res->repeated = r->res->resumed;
 	return rc;
 }
 
@@ -176,6 +195,13 @@ static int operations(struct xw_age_run *r, struct xw_age_world *w)
 	int rc = 0;
 
 	while (done < most && !reached(r, w->u)) {
+		rc = xw_commit_check_canceled(r->o->watch, r->path, r->diag);
+		if (rc)
+			return rc;
+		if (r->state.counts.ops >= XW_AGE_OPS_MAX)
+			return xw_fail(r->diag, XW_ERR_LIMIT,
+				       "%s: a run has at most %" PRIu64 " operations", r->path,
+				       XW_AGE_OPS_MAX);
 		if (!r->have_op) {
 			rc = r->src.next(r->src.state, &r->op);
 			if (rc < 0)
@@ -224,8 +250,8 @@ static int write_back(struct xw_age_run *r, struct xw_age_world *w, uint64_t ops
 	return rc;
 }
 
-/* Make the changes of a step, between opening and commit. */
-static int change(struct xw_age_run *r, struct xw_age_world *w)
+/* Make the changes of a step. *blk: the block for the state, unless it is removed. */
+static int change(struct xw_age_run *r, struct xw_age_world *w, xw_blk *blk)
 {
 	struct xw_age_dir *root;
 	uint64_t before;
@@ -250,7 +276,7 @@ static int change(struct xw_age_run *r, struct xw_age_world *w)
 		rc = write_back(r, w, r->state.counts.ops - before);
 	set_time(w->u, r->state.base.now);
 	if (!rc && !r->finishing)
-		rc = xw_age_state_write(w, &r->state);
+		rc = xw_age_state_place(w, blk);
 	if (!rc)
 		rc = xw_age_world_end(w);
 	if (!rc && w->kernel)
@@ -263,21 +289,25 @@ static int step(struct xw_age_run *r)
 	struct xw_age_world w = {
 		.top = r->o->dir, .counts = &r->state.counts, .itree = &r->res->itree};
 	struct xw_edit *e;
+	xw_blk blk = 0;
 	int rc = xw_age_open(r, &e, &w.u);
 
 	if (rc)
 		return rc;
 	r->kernel.u = w.u;
 	r->kernel.mem = &r->state.memory;
+	r->kernel.watch = r->o->watch;
 	r->kernel.reserved = XW_AGE_DIRS;
 	r->kernel.shortened = 0;
 	if (!r->o->fast && r->o->allocator == XW_AGE_LINUX)
 		w.kernel = &r->kernel;
 	set_time(w.u, r->state.base.now);
-	rc = change(r, &w);
+	rc = change(r, &w, &blk);
 	xw_age_world_close(&w);
 	if (!rc)
 		rc = xw_update_flush(w.u);
+	if (!rc && !r->finishing)
+		rc = xw_age_state_write(w.u, &r->state, blk);
 	if (!rc)
 		rc = xw_edit_commit(e, NULL);
 	xw_space_stats_add(&r->res->space, w.u->space);
@@ -297,7 +327,8 @@ static int step(struct xw_age_run *r)
  */
 static int log_interrupted(const struct xw_age_run *r, int rc)
 {
-	if (!r->committed || !r->diag || !strstr(r->diag->text, ": interrupted; "))
+	if ((!r->committed && !r->o->resume) || !r->diag ||
+	    !strstr(r->diag->text, ": interrupted; "))
 		return rc;
 	xw_diag_clear(r->diag);
 	return xw_fail(r->diag, rc, "%s: interrupted; --resume continues", r->path);

@@ -45,13 +45,6 @@ static inline bool xw_age_until_any(const struct xw_age_until *u)
 	return u->util || u->layout || u->no_run || u->ops || u->overwrites;
 }
 
-/* The image before aging. */
-struct xw_age_base {
-	uint64_t blocks, free; /* in blocks */
-	uint32_t block_size;
-	int64_t now;
-};
-
 struct xw_age_source {
 	void *state;
 	/* 1: *op is the next operation; 0: end; or a negative code. */

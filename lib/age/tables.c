@@ -171,6 +171,9 @@ static int read_rows(FILE *f, const char *path, int kind, struct xw_diag *diag,
 		if (rc)
 			return rc;
 	}
+	/* ages are divided by the largest one */
+	if (kind == AGES && !t->a.v[t->a.n - 1].value)
+		return bad(diag, path, rows + 1, "the last age must be at least 0.001");
 	return t->weight ? 0 : bad(diag, path, 1, "all weights are 0");
 }
 

@@ -28,6 +28,7 @@ struct trace {
 	FILE *f;
 	const char *name;
 	struct xw_diag *diag;
+	const struct xw_commit_watch *watch;
 	uint64_t ops, done, line_no;
 	char *line;
 	size_t room;
@@ -127,6 +128,8 @@ static int trace_next(void *state, struct xw_age_op *op)
 	errno = 0;
 	while (getline(&t->line, &t->room, t->f) >= 0) {
 		t->line_no++;
+		if (xw_commit_check_canceled(t->watch, t->name, t->diag))
+			return XW_ERR_CANCELED;
 		if (t->line[0] == '#')
 			continue;
 		n = split(t->line, words);
@@ -147,6 +150,7 @@ int xw_age_trace(const struct xw_age_opts *o, struct xw_diag *diag, struct xw_ag
 		return xw_fail_nomem(diag, "trace");
 	t->name = o->trace;
 	t->diag = diag;
+	t->watch = o->watch;
 	t->ops = o->ops;
 	rc = xw_age_fopen(o->trace, diag, &t->f);
 	if (rc) {

@@ -25,12 +25,24 @@ static void log_line(void *arg, enum xw_log_level level, const char *line)
 	cli_run_log(arg, (enum xw_severity)level, line);
 }
 
+/* An interrupted run is resumed: its operations are generated again. */
+static int repeated(struct job *j, const struct xw_age_outcome *r)
+{
+	const uint64_t done =
+		(uint64_t)((double)r->total.written / (double)r->resumed * (double)r->repeated);
+
+	cli_progress_draw(&j->run.bar, "resuming", XW_MIN(done, r->total.written), r->total.written,
+			  r->repeated);
+	return 0; /* the watch sees interrupts */
+}
+
 static int progress(void *arg, const struct xw_age_outcome *r)
 {
 	struct job *j = arg;
-
 	char phase[48] = "aging";
 
+	if (r->repeated < r->resumed)
+		return repeated(j, r);
 	if (r->layout)
 		snprintf(phase, sizeof(phase), "aging, layout %.4f",
 			 r->layout / (double)XW_AGE_ONE);

@@ -75,6 +75,23 @@ static bool complain(const char *what)
 	return false;
 }
 
+/*
+ * Read-only first: a program that calls unshare(2) copies the mounts of its namespace, and after an
+ * unmount the filesystem stays mounted in its own one, with a journal that was not written back.
+ */
+static bool unmount(const char *mnt)
+{
+	if (sh("mount -o remount,ro %s", mnt))
+		return complain("cannot make the mount read-only");
+	if (sh("umount %s", mnt))
+		return complain("cannot unmount");
+	/* the loop device of that mount may stay, and keeps its file from being mounted again */
+	return sh("cp --sparse=always %s %s.copy && mv %s.copy %s", img_path, img_path, img_path,
+		  img_path)
+		       ? complain("cannot copy the image")
+		       : true;
+}
+
 /* Files with distinct names, any bytes in them, in directory top/d. */
 static bool make_files(const char *top, unsigned n, unsigned min_len, unsigned max_len)
 {
@@ -207,8 +224,10 @@ static bool index_bounds(struct bounds *b, uint32_t lblk, unsigned level, unsign
 	if (xw_map_lookup(b->img, b->ino, b->inode, lblk, &run) || !run.len ||
 	    xw_image_meta(b->img, run.pblk, 0, buf, b->img->block_size) ||
 	    (level ? xw_dx_node_decode(buf, b->img->block_size, csum, &limit, &count)
-		   : xw_dx_root_decode(buf, b->img->block_size, csum, &info, &limit, &count)))
+		   : xw_dx_root_decode(buf, b->img->block_size, csum, &info, &limit, &count))) {
+		printf("# index block %" PRIu32 " is damaged\n", lblk);
 		ok = false;
+	}
 	if (!level)
 		levels = info.indirect_levels;
 	for (; ok && i < count; i++) {
@@ -218,6 +237,7 @@ static bool index_bounds(struct bounds *b, uint32_t lblk, unsigned level, unsign
 		if (i)
 			hash = e.hash;
 		if (e.lblk >= b->blocks) {
+			printf("# index block %" PRIu32 ": entry %u is behind the end\n", lblk, i);
 			ok = false;
 		} else if (level < levels) {
 			ok = index_bounds(b, e.lblk, level + 1, levels, hash);
@@ -259,33 +279,56 @@ static bool names_in_bounds(struct bounds *b, const struct xw_dir_format *f)
 	return ok && !rc;
 }
 
-static struct xw_dir_format format_of(const struct xw_image *img);
+/* The index of /d, whose inode is *inode. NULL, or what is wrong. */
+static const char *hash_flaw(struct xw_image *img, const struct xw_inode *inode, xw_ino ino)
+{
+	const struct xw_dir_format f = format_of(img);
+	struct bounds b = {.img = img, .ino = ino, .inode = inode};
+	const char *flaw = NULL;
+
+	b.blocks = inode->size / img->block_size;
+	b.low = calloc(b.blocks, sizeof(*b.low));
+	b.high = calloc(b.blocks, sizeof(*b.high));
+	if (!b.low || !b.high)
+		flaw = "out of memory";
+	else if (!index_bounds(&b, 0, 0, 0, 0))
+		flaw = "the index of /d cannot be read";
+	if (!flaw) {
+		b.high[b.last] = UINT32_MAX;
+		if (!names_in_bounds(&b, &f))
+			flaw = "hashes are not within bounds";
+	}
+	free(b.low);
+	free(b.high);
+	return flaw;
+}
 
 static bool hashes_in_bounds(void)
 {
 	struct xw_diag diag = {0};
 	struct xw_dev *dev = NULL;
-	struct bounds b = {.img = open_image(XW_DEV_RDONLY, &dev, &diag)};
-	struct xw_dir_format f;
+	struct xw_image *img = open_image(XW_DEV_RDONLY, &dev, &diag);
+	const char *flaw = NULL;
 	struct xw_inode inode;
-	bool ok = false;
+	xw_ino ino;
 
-	if (b.img && !xw_path_resolve(b.img, XW_INO_ROOT, "/d", false, &b.ino) &&
-	    !xw_image_inode(b.img, b.ino, &inode, NULL) && inode.flags & XW_FL_INDEX) {
-		f = format_of(b.img);
-		b.inode = &inode;
-		b.blocks = inode.size / b.img->block_size;
-		b.low = calloc(b.blocks, sizeof(*b.low));
-		b.high = calloc(b.blocks, sizeof(*b.high));
-		ok = index_bounds(&b, 0, 0, 0, 0);
-		b.high[b.last] = UINT32_MAX;
-		ok = ok && names_in_bounds(&b, &f);
-		free(b.low);
-		free(b.high);
-	}
-	xw_image_close(b.img);
+	if (!img)
+		flaw = "the image cannot be opened";
+	else if (img->sb.feature_incompat & XW_INCOMPAT_RECOVER)
+		flaw = "the journal was not written back: is it mounted elsewhere?";
+	else if (xw_path_resolve(img, XW_INO_ROOT, "/d", false, &ino))
+		flaw = "there is no /d";
+	else if (xw_image_inode(img, ino, &inode, NULL))
+		flaw = "the inode of /d cannot be read";
+	else if (!(inode.flags & XW_FL_INDEX))
+		flaw = "/d has no index";
+	else
+		flaw = hash_flaw(img, &inode, ino);
+	xw_image_close(img);
 	xw_dev_close(dev);
-	return ok ? true : complain(*diag.text ? diag.text : "hashes are not within bounds");
+	if (flaw && *diag.text)
+		printf("# %s\n", diag.text);
+	return flaw ? complain(flaw) : true;
 }
 
 /* Rewrite directory /d of the image as an htree. */
@@ -419,11 +462,11 @@ static bool try_kernel(const struct names *names)
 	snprintf(mnt, sizeof(mnt), "%s/mnt", workdir);
 	mkdir(mnt, 0755);
 	if (sh("mount -o loop %s %s 2>/dev/null", img_path, mnt)) {
-		printf("# not mounted: no loop devices here\n");
+		printf("# not mounted here\n");
 		return true;
 	}
 	ok = kernel_agrees(mnt, names);
-	return !sh("umount %s", mnt) && ok;
+	return unmount(mnt) && ok;
 }
 
 /* An image whose /d holds the files of case c, in more blocks than the builder will need. */
@@ -465,7 +508,7 @@ static bool make_by_kernel(size_t c)
 	    sh("mount -o loop %s %s 2>/dev/null", img_path, mnt))
 		return complain("cannot make the image");
 	ok = make_files(mnt, cases[c].names, cases[c].min_len, cases[c].max_len);
-	return !sh("umount %s", mnt) && ok && hashes_in_bounds();
+	return unmount(mnt) && ok && hashes_in_bounds();
 }
 
 static bool run_case(size_t c)

@@ -339,7 +339,7 @@ START_TEST(tar)
 	make_tar(tars[_i].name, &t);
 	ck_assert_int_eq((int)write(fd, t.p, t.n), (int)t.n);
 	ck_assert_int_eq((int)lseek(fd, 0, SEEK_SET), 0);
-	rc = xw_age_read_tar(fd, "t.tar", print_member, NULL, &diag);
+	rc = xw_age_read_tar(fd, "t.tar", NULL, print_member, NULL, &diag);
 	expect(tars[_i].name, rc ? diag.text : said, tars[_i].want);
 	close(fd);
 	free(t.p);
