@@ -40,10 +40,11 @@ uint64_t xw_super_bytes_number(const uint8_t super[XW_SUPER_SIZE], int half);
 bool xw_super_bytes_plain(const uint8_t super[XW_SUPER_SIZE]);
 
 /*
- * The number of KiB written grows by `kib`, at least by 1, from old_super to `super`, if both are valid,
- * unless the change has set it: to a larger number, or with `edited` to any other. So no two states of a filesystem have the same superblock, by which undo files tell them
- * apart, even within a second or with a fixed time. Linux counts its writes there; e2fsck does not
- * compare the field with that of backups.
+ * The number of KiB written grows by `kib`, at least by 1, from old_super to `super`, if both are
+ * valid, unless the change has set it: to a larger number, or with `edited` to any other. So no two
+ * states of a filesystem have the same superblock, by which undo files tell them apart, even within
+ * a second or with a fixed time. Linux counts its writes there; e2fsck does not compare the field
+ * with that of backups.
  */
 void xw_super_bytes_count(uint8_t super[XW_SUPER_SIZE], const uint8_t old_super[XW_SUPER_SIZE],
 			  uint64_t kib, bool edited);

@@ -155,8 +155,8 @@ int xw_tune_fields(struct xw_tune_run *t, struct xw_super *sb)
 /* ---- copies ---- */
 
 /*
- * Every commit counts its writes in the primary superblock. A copy in which only this number is older
- * is left, or a change of nothing would have something to write.
+ * Every commit counts its writes in the primary superblock. A copy in which only this number is
+ * older is left, or a change of nothing would have something to write.
  */
 static int copy_super(struct xw_image *img, uint64_t group)
 {

@@ -5,8 +5,8 @@
  * them are wild. The image is a window, which ends with the filesystem or behind it: there lies a
  * neighbor that nobody may change.
  *
- * Byte 0 of the input is the kind, byte 1 the geometry; then each record of 10 bytes sets a number: which
- * one, how, and eight bytes of the value.
+ * Byte 0 of the input is the kind, byte 1 the geometry; then each record of 10 bytes sets a number:
+ * which one, how, and eight bytes of the value.
  *
  * Properties, besides no crash: what is refused says why and has written nothing; what is accepted
  * has written within the window only, whose size does not change.

@@ -172,7 +172,7 @@ END_TEST
 
 #define AT_KBYTES 0x178
 
-/* A change that leaves the number of KiB written is counted, so that its superblock is a new one. */
+/* A change that leaves the number of KiB written is counted: its superblock is a new one. */
 START_TEST(counted)
 {
 	static const struct {
