@@ -407,8 +407,10 @@ static int commit_change(struct xw_change *c, const struct xw_commit_opts *opts,
 	int rc;
 
 	/* a torn superblock copied from a backup or the journal */
-	if (xw_super_bytes_forget(c->new_super))
-		xw_change_set_super(c, c->new_super);
+	(void)xw_super_bytes_forget(c->new_super);
+	xw_super_bytes_count(c->new_super, c->old_super, c->n * c->block_size >> 10,
+			     opts->any_super);
+	xw_change_set_super(c, c->new_super);
 	rc = check_new_super(c, opts);
 	if (!rc)
 		rc = check_end(c);

@@ -21,6 +21,7 @@
 #include "base/auto.h"
 #include "base/crc.h"
 #include "base/endian.h"
+#include "base/search.h"
 #include "commit/inside.h"
 #include "commit/super.h"
 #include "dev/runs.h"
@@ -64,6 +65,7 @@ struct inside {
 	uint64_t bytes; /* of the record */
 	uint64_t size_before; /* size of the image file; only for a record after its end */
 	uint64_t blocks; /* number of blocks in the runs of an existing record */
+	uint64_t fs_end; /* end of the filesystem in bytes, for an existing record */
 	XW_VEC(xw_blk) list; /* blocks of the list */
 	struct xw_runs runs; /* of the record */
 	/* blocks of record and list: holes of the host's file before create(), and other blocks */
@@ -294,6 +296,49 @@ static bool is_valid(struct inside *in, struct disk_list *d, size_t i)
 	return true;
 }
 
+static bool is_in_filesystem(const struct inside *in, xw_blk start, uint64_t len)
+{
+	const uint64_t bs = in->block_size, end = XW_MIN(in->fs_end, in->base->size) / bs;
+
+	return start * bs >= XW_SUPER_OFFSET + XW_SUPER_SIZE && start < end && len <= end - start;
+}
+
+/*
+ * Is this the place of a record after the end of an image file, as choose_end() chooses it? The end
+ * of a filesystem in a part of a disk belongs to somebody else.
+ */
+static bool is_after_end(const struct inside *in)
+{
+	const struct xw_run *r = in->runs.list.v;
+
+	return !in->base->is_block && !in->base->is_window && in->size_before && in->list.n == 1 &&
+	       in->runs.list.n == 1 && r->start >= xw_div_up(in->size_before, in->block_size) &&
+	       r->start + r->len == in->list.v[0] &&
+	       (in->fs_end == UINT64_MAX || r->start >= in->fs_end / in->block_size);
+}
+
+/*
+ * A list with a valid checksum can have been made by anybody. Its blocks are read, and overwritten
+ * when the record is removed: they must be in the filesystem, and not those of the superblock.
+ */
+static int check_place(struct inside *in)
+{
+	bool inside_fs = true;
+
+	for (size_t i = 0; i < in->list.n; i++)
+		inside_fs = inside_fs && is_in_filesystem(in, in->list.v[i], 1);
+	for (size_t i = 0; i < in->runs.list.n; i++)
+		inside_fs = inside_fs &&
+			    is_in_filesystem(in, in->runs.list.v[i].start, in->runs.list.v[i].len);
+	if (inside_fs || is_after_end(in))
+		return 0;
+	in->store.forged = true;
+	return xw_fail(in->diag, XW_ERR_CORRUPT,
+		       "%s: forged redo record: its blocks are not blocks of the filesystem that "
+		       "it could use; not applied",
+		       in->base->name);
+}
+
 static int read_runs(struct inside *in, const struct disk_list *d)
 {
 	for (size_t k = 0; k < get32(d->n); k++)
@@ -327,7 +372,7 @@ static int read_list(struct inside *in, xw_blk blk)
 	} while (!rc && blk);
 	if (!rc && in->blocks != xw_div_up(in->bytes, in->block_size))
 		rc = XW_ERR_NOTFOUND;
-	return rc;
+	return rc ? rc : check_place(in);
 }
 
 /* Read the first block of the list, which contains the block size. */
@@ -381,6 +426,33 @@ static int inside_open(struct xw_redo_store *s, struct xw_dev **out)
 	if (!rc)
 		rc = open_runs(in, out);
 	return rc ? rc : xw_dev_set_size(*out, in->bytes);
+}
+
+static bool writes_to(const struct xw_replay *plan, uint64_t block_size, uint64_t from, uint64_t to)
+{
+	const struct xw_replay_block *v = plan->blocks.v;
+	const size_t n = plan->blocks.n;
+	const size_t at = XW_LOWER_BOUND(i, n, (v[i].blk + 1) * block_size > from);
+
+	return at < n && v[at].blk * block_size < to;
+}
+
+bool xw_inside_overlaps(const struct xw_redo_store *s, const struct xw_replay *plan,
+			uint32_t block_size)
+{
+	const struct inside *in = (const struct inside *)s;
+	const uint64_t bs = in->block_size;
+
+	for (size_t i = 0; i < in->list.n; i++)
+		if (writes_to(plan, block_size, in->list.v[i] * bs, (in->list.v[i] + 1) * bs))
+			return true;
+	for (size_t i = 0; i < in->runs.list.n; i++) {
+		const struct xw_run *r = &in->runs.list.v[i];
+
+		if (writes_to(plan, block_size, r->start * bs, (r->start + r->len) * bs))
+			return true;
+	}
+	return false;
 }
 
 /* ---- removal ---- */
@@ -535,12 +607,14 @@ int xw_inside_new(struct xw_dev *base, uint32_t block_size, xw_inside_room_fn *r
 	return 0;
 }
 
-int xw_inside_at(struct xw_dev *base, uint64_t number, struct xw_diag *diag,
+int xw_inside_at(struct xw_dev *base, uint64_t number, uint64_t end, struct xw_diag *diag,
 		 struct xw_redo_store **out)
 {
 	const int rc = xw_inside_new(base, 0, NULL, NULL, diag, out);
 
-	if (!rc)
-		(*out)->number = number; /* open() reads the block size */
-	return rc;
+	if (rc)
+		return rc;
+	(*out)->number = number; /* open() reads the block size */
+	inside(*out)->fs_end = end;
+	return 0;
 }

@@ -25,6 +25,7 @@
 #include "base/types.h"
 #include "base/vec.h"
 #include "commit/store.h"
+#include "journal/replay.h"
 
 struct xw_runs {
 	XW_VEC(struct xw_run) list;
@@ -46,11 +47,16 @@ typedef int xw_inside_room_fn(void *arg, uint32_t block_size, uint64_t bytes, st
 int xw_inside_new(struct xw_dev *base, uint32_t block_size, xw_inside_room_fn *room, void *arg,
 		  struct xw_diag *diag, struct xw_redo_store **out);
 /*
- * Open the store of the record that a superblock refers to. Its open() fails with XW_ERR_NOTFOUND,
- * without a message, if there is no valid list.
+ * Open the store of the record that a superblock refers to; the filesystem ends at byte `end`, or
+ * UINT64_MAX: its superblock does not say. Its open() fails with XW_ERR_NOTFOUND, without a
+ * message, if there is no valid list; with XW_ERR_CORRUPT if the list is forged: it has blocks that
+ * no change would use for its record.
  */
-int xw_inside_at(struct xw_dev *base, uint64_t number, struct xw_diag *diag,
+int xw_inside_at(struct xw_dev *base, uint64_t number, uint64_t end, struct xw_diag *diag,
 		 struct xw_redo_store **out);
+/* Does the plan, in blocks of this size, write to a block of an opened record or of its list? */
+bool xw_inside_overlaps(const struct xw_redo_store *s, const struct xw_replay *plan,
+			uint32_t block_size);
 
 /*
  * Did a change that was killed before its commit point leave a record after the end of an image

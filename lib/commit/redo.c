@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "base/crc.h"
 #include "base/endian.h"
 #include "base/types.h"
+#include "commit/inside.h"
 #include "commit/redo.h"
 #include "commit/super.h"
 
@@ -121,6 +123,20 @@ static bool sizes_agree(const struct sizes *s)
 	return s->new_size <= xw_round_up(before, s->block_size);
 }
 
+/*
+ * Number of blocks of the record's size that a change of this filesystem can write: the last one
+ * ends where the filesystem ends, before or after the change, and where the image ends. If neither
+ * superblock is valid, the image alone limits it.
+ */
+static uint64_t limit_of(const uint8_t *old_super, const uint8_t *new_super, uint64_t size,
+			 uint32_t block_size)
+{
+	struct xw_super sb;
+	const uint64_t fs = XW_MAX(fs_bytes(old_super, &sb), fs_bytes(new_super, &sb));
+
+	return xw_div_up(fs ? XW_MIN(fs, size) : size, block_size);
+}
+
 static uint32_t header_csum(const struct disk_redo *d)
 {
 	struct disk_redo copy = *d;
@@ -198,6 +214,10 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 			       "%s: the image would change from %" PRIu64 " to %" PRIu64
 			       " bytes, but its filesystem has another size",
 			       c->base->name, c->old_size, c->new_size);
+	if (c->blocks[c->n - 1] >= limit_of(c->old_super, c->new_super, c->new_size, c->block_size))
+		return xw_fail(diag, XW_ERR_INTERNAL,
+			       "%s: block %" PRIu64 " of a change is beyond its filesystem",
+			       c->base->name, c->blocks[c->n - 1]);
 	if (log_blocks > UINT32_MAX)
 		return xw_fail(diag, XW_ERR_LIMIT, "%s: a change of %zu blocks is too large",
 			       dev->name, c->n);
@@ -237,6 +257,14 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 static int damaged(const struct xw_redo *r, int code, const char *what)
 {
 	return xw_fail(r->diag, code, "%s: damaged redo file: %s", r->dev->name, what);
+}
+
+/* Checksums prove that a record is complete, not who made it. */
+static int forged(struct xw_redo *r, const char *what)
+{
+	r->forged = true;
+	return xw_fail(r->diag, XW_ERR_CORRUPT, "%s: forged redo record: %s; not applied",
+		       r->dev->name, what);
 }
 
 static int decode_header(struct xw_redo *r, const struct disk_redo *d)
@@ -310,7 +338,7 @@ void xw_redo_set_inside(struct xw_redo *r, struct xw_redo_store *s)
 {
 	const uint64_t bs = r->block_size, size = XW_MAX(r->old_size, r->new_size);
 
-	r->inside = true;
+	r->inside = s;
 	if (s->end != xw_round_up(size, bs) + xw_round_up(r->dev->size, bs) + bs)
 		s->end = 0;
 	if (s->end)
@@ -347,17 +375,17 @@ static int load_hashes(struct xw_redo *r)
 }
 
 /* Check the sizes in the header before memory is allocated for them and the image is resized. */
-static int check_sizes(const struct xw_redo *r, const struct xw_dev *image)
+static int check_sizes(struct xw_redo *r, const struct xw_dev *image)
 {
 	const struct sizes s = {r->old_super, r->new_super, r->old_size,
 				r->new_size,  r->blocks,    r->block_size};
 
+	if (!sizes_agree(&s))
+		return forged(r, "its sizes are not those of the filesystem");
 	if (r->dev->size != r->log_offset + r->log_blocks * r->block_size)
 		return damaged(r, XW_ERR_CORRUPT, "length differs from the header");
 	if (r->blocks > xw_div_up(XW_MAX(r->new_size, image->size), r->block_size))
 		return damaged(r, XW_ERR_CORRUPT, "more blocks than the image has");
-	if (!sizes_agree(&s))
-		return damaged(r, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
 	/* An image inside a larger file or device keeps its size. */
 	if (!r->inside && image->size != r->old_size && image->size != r->new_size &&
 	    (image->size < r->new_size || r->new_size < r->old_size))
@@ -368,9 +396,31 @@ static int check_sizes(const struct xw_redo *r, const struct xw_dev *image)
 	return 0;
 }
 
+/* Plan the replay of the record's log, within the filesystem. */
+static int plan_blocks(struct xw_redo *r, const struct xw_dev *image)
+{
+	const bool fixed = image->is_block || (image->is_window && r->new_size <= r->old_size);
+	const uint64_t size = fixed ? XW_MIN(r->new_size, image->size) : r->new_size;
+	const uint64_t limit = limit_of(r->old_super, r->new_super, size, r->block_size);
+	const struct xw_diag before = r->diag ? *r->diag : (struct xw_diag){0};
+	char text[96];
+	int rc = xw_replay_plan(r->log, 0, limit, &r->plan);
+
+	if (r->plan.outside) {
+		if (r->diag)
+			*r->diag = before;
+		snprintf(text, sizeof(text),
+			 "it writes block %" PRIu64 ", but the filesystem ends at block %" PRIu64,
+			 r->plan.outside_blk, limit);
+		return forged(r, text);
+	}
+	if (!rc && r->inside && xw_inside_overlaps(r->inside, &r->plan, r->block_size))
+		rc = forged(r, "it overwrites itself");
+	return rc;
+}
+
 int xw_redo_load(struct xw_redo *r, const struct xw_dev *image)
 {
-	const uint64_t limit = xw_div_up(r->new_size, r->block_size);
 	size_t i;
 	int rc;
 
@@ -381,7 +431,7 @@ int xw_redo_load(struct xw_redo *r, const struct xw_dev *image)
 		rc = xw_log_open_flat(r->dev, r->log_offset, r->block_size, r->log_blocks, r->diag,
 				      &r->log);
 	if (!rc)
-		rc = xw_replay_plan(r->log, 0, limit, &r->plan);
+		rc = plan_blocks(r, image);
 	if (!rc && (r->plan.transactions != 1 || r->plan.blocks.n != r->blocks ||
 		    !xw_replay_find(&r->plan, XW_SUPER_OFFSET / r->block_size, &i)))
 		rc = damaged(r, XW_ERR_CORRUPT, "blocks are missing");

@@ -31,8 +31,12 @@ struct xw_redo {
 	uint64_t log_offset, log_blocks;
 	uint8_t old_super[XW_SUPER_SIZE], pending_super[XW_SUPER_SIZE], new_super[XW_SUPER_SIZE];
 	uint64_t *hashes;
-	/* the record is in the image */
-	bool inside;
+	const struct xw_redo_store *inside; /* borrowed; NULL: it is a file */
+	/*
+	 * Set by xw_redo_load(): its checksums are valid, but no change would write such a record.
+	 * Nothing may be written that it says, and nothing of it may be removed.
+	 */
+	bool forged;
 	uint64_t left_size; /* size that the change gives the image before the final size */
 };
 
@@ -55,8 +59,9 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 int xw_redo_open(struct xw_dev *dev, struct xw_diag *diag, struct xw_redo **out);
 /*
  * Verify the rest of the record, every block of it, and its sizes against the superblocks and the
- * image: XW_ERR_STATE if the image has neither the old nor the new size. Must succeed before the
- * following functions are called.
+ * image: XW_ERR_STATE if the image has neither the old nor the new size. XW_ERR_CORRUPT with
+ * r->forged: it has a block or a size beyond the end of the filesystem or of the image, or would
+ * overwrite itself. Must succeed before the following functions are called.
  */
 int xw_redo_load(struct xw_redo *r, const struct xw_dev *image);
 void xw_redo_close(struct xw_redo *r);

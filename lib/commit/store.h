@@ -64,6 +64,7 @@ struct xw_redo_store {
 	uint64_t number; /* in units of XW_SUPER_NUMBER_UNIT */
 	uint64_t size; /* likewise: size of the image in bytes without the record */
 	uint64_t end; /* likewise: size of the image with a record after its end; else 0 */
+	bool forged; /* likewise: open() failed because no change would place its record there */
 	bool dry_run; /* likewise: create() only searches for space, and writes nothing */
 	/* for a directory: */
 	struct xw_redo_store *beside; /* store of a file beside the image; owned, or NULL */

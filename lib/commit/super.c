@@ -5,11 +5,13 @@
 
 #include "base/crc.h"
 #include "base/endian.h"
+#include "base/types.h"
 #include "commit/super.h"
 
 #define INCOMPAT_OFF 0x60
 #define RO_COMPAT_OFF 0x64
 #define NONCE_OFF 0x3F0
+#define KBYTES_OFF 0x178
 static const unsigned number_off[2] = {0x188, 0x3E8};
 
 #define CSUM_OFF 0x3FC
@@ -51,6 +53,18 @@ uint64_t xw_super_bytes_number(const uint8_t super[XW_SUPER_SIZE], int half)
 bool xw_super_bytes_plain(const uint8_t super[XW_SUPER_SIZE])
 {
 	return !xw_super_bytes_number(super, 0) && !xw_super_bytes_number(super, 1);
+}
+
+void xw_super_bytes_count(uint8_t super[XW_SUPER_SIZE], const uint8_t old_super[XW_SUPER_SIZE],
+			  uint64_t kib, bool edited)
+{
+	const uint64_t was = peek64(old_super + KBYTES_OFF), is = peek64(super + KBYTES_OFF);
+
+	if (is > was || (edited && is != was) || !xw_super_bytes_valid(super) ||
+	    !xw_super_bytes_valid(old_super))
+		return;
+	poke64(super + KBYTES_OFF, was + XW_MAX(kib, 1));
+	set_csum(super);
 }
 
 static void put_numbers(uint8_t super[XW_SUPER_SIZE], uint64_t number)

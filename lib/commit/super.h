@@ -6,6 +6,7 @@
  * number: the location of its list (inside.h) in units of 1024 bytes.
  *
  *   0x060  bit 0x40000000 of feature_incompat
+ *   0x178  le64 KiB written (s_kbytes_written): see xw_super_bytes_count()
  *   0x188  le64 number; Linux has no use for this field (s_snapshot_r_blocks_count)
  *   0x3E8  le64 copy of the number
  *   0x3F0  le64 nonce
@@ -37,6 +38,16 @@ uint64_t xw_super_bytes_nonce(const uint8_t super[XW_SUPER_SIZE]);
 uint64_t xw_super_bytes_number(const uint8_t super[XW_SUPER_SIZE], int half);
 /* Are the bytes of both numbers zero, as in every superblock outside of a commit? */
 bool xw_super_bytes_plain(const uint8_t super[XW_SUPER_SIZE]);
+
+/*
+ * The number of KiB written grows by `kib`, at least by 1, from old_super to `super`, if both are
+ * valid, unless the change has set it: to a larger number, or with `edited` to any other. So no two
+ * states of a filesystem have the same superblock, by which undo files tell them apart, even within
+ * a second or with a fixed time. Linux counts its writes there; e2fsck does not compare the field
+ * with that of backups.
+ */
+void xw_super_bytes_count(uint8_t super[XW_SUPER_SIZE], const uint8_t old_super[XW_SUPER_SIZE],
+			  uint64_t kib, bool edited);
 
 /* Copy `super` with the pending bit, nonce and number (0: a file) added. */
 void xw_super_bytes_pend(const uint8_t super[XW_SUPER_SIZE], uint64_t nonce, uint64_t number,

@@ -19,8 +19,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/crc.h"
-#include "base/endian.h"
 #include "base/search.h"
 #include "base/types.h"
 #include "base/vec.h"
@@ -47,34 +45,44 @@ static int refuse_existing(const struct undo *u, const char *name, const char *w
 		       name, why);
 }
 
-static int read_header(struct undo *u, struct xw_dev *old)
+static int check_state(struct undo *u, struct xw_dev *old, const struct xw_undo_header *h)
 {
-	struct xw_disk_undo d;
 	uint8_t super[XW_SUPER_SIZE];
-	int rc;
+	int rc = xw_dev_pread(old, super, sizeof(super), h->super_at * h->unit);
 
-	if (old->size < sizeof(d))
-		return refuse_existing(u, old->name, "not an undo file");
-	rc = xw_dev_pread(old, &d, sizeof(d), 0);
 	if (rc)
 		return rc;
-	if (memcmp(d.magic, XW_UNDO_MAGIC, XW_UNDO_MAGIC_LEN) ||
-	    get32(d.csum) != xw_crc32c(~0u, &d, offsetof(struct xw_disk_undo, csum)))
-		return refuse_existing(u, old->name, "not an undo file");
-	if (get32(d.state) != XW_UNDO_FINISHED || !xw_undo_file_is_known(&d) ||
-	    !xw_undo_file_decode(&u->f, &d, old->size) || u->f.fs_unit > u->f.unit ||
-	    u->f.n_keys > old->size / u->f.unit)
-		return refuse_existing(u, old->name,
-				       "an unfinished undo file, or of an unknown version");
-	rc = xw_dev_pread(old, super, sizeof(super), u->f.super_at * u->f.unit);
-	if (rc)
-		return rc;
-	xw_undo_file_invert(super);
-	if ((get32(d.compat) & XW_UNDO_COMPAT_OFFSET ? get64(d.fs_offset) : 0) != u->f.offset ||
+	xw_undo_super_invert(super);
+	if (h->offset != u->f.offset ||
 	    (memcmp(super, u->c->old_super, sizeof(super)) != 0 &&
 	     (!u->dropped || memcmp(super, u->dropped, sizeof(super)) != 0)))
 		return refuse_existing(u, old->name, "an undo file of another filesystem or state");
+	if (!xw_undo_header_agrees(h, super))
+		return refuse_existing(u, old->name,
+				       "an undo file whose block sizes another program has "
+				       "changed: they do not agree with its superblock");
 	return 0;
+}
+
+static int read_header(struct undo *u, struct xw_dev *old)
+{
+	uint8_t buf[XW_UNDO_HEADER_SIZE];
+	struct xw_undo_header h;
+	int rc;
+
+	if (old->size < sizeof(buf))
+		return refuse_existing(u, old->name, "not an undo file");
+	rc = xw_dev_pread(old, buf, sizeof(buf), 0);
+	if (rc)
+		return rc;
+	rc = xw_undo_header_decode(buf, old->size, &h);
+	if (rc == XW_ERR_INPUT || rc == XW_ERR_CHECKSUM)
+		return refuse_existing(u, old->name, "not an undo file");
+	if (rc || !h.finished || h.fs_unit > h.unit || h.keys > old->size / h.unit)
+		return refuse_existing(u, old->name,
+				       "an unfinished undo file, or of an unknown version");
+	xw_undo_file_continue(&u->f, &h);
+	return check_state(u, old, &h);
 }
 
 /* Read the block of keys at `end`; sets `end` after its contents. */
@@ -88,18 +96,18 @@ static int read_keys(struct undo *u, struct xw_dev *old, uint64_t left)
 	rc = xw_dev_pread(old, u->f.keys, u->f.unit, u->f.end * u->f.unit);
 	if (rc)
 		return rc;
-	u->f.in_block = (unsigned)XW_MIN(left, xw_undo_file_keys_max(&u->f));
+	u->f.in_block = (uint32_t)XW_MIN(left, xw_undo_keys_max(u->f.unit));
 	u->f.block = u->f.end++;
-	if (!xw_undo_file_keys_valid(&u->f))
+	if (xw_undo_keys_verify(u->f.keys, u->f.unit))
 		return refuse_existing(u, old->name, "a damaged undo file");
-	for (unsigned i = 0; i < u->f.in_block; i++) {
-		const uint64_t blk = get64(u->f.keys->key[i].blk);
-		const uint32_t size = get32(u->f.keys->key[i].size);
-		const struct xw_run run = {blk * u->f.fs_unit, size};
+	for (uint32_t i = 0; i < u->f.in_block; i++) {
+		const struct xw_undo_key key = xw_undo_key_get(u->f.keys, i);
+		const struct xw_run run = {key.blk * u->f.fs_unit, key.size};
 
-		u->f.end += xw_div_up(size, u->f.unit);
+		u->f.end += xw_div_up(key.size, u->f.unit);
 		/* the last contents may be truncated where the image ended */
-		if (blk > UINT64_MAX / u->f.fs_unit / 2 || (u->f.end - 1) * u->f.unit > old->size)
+		if (key.blk > UINT64_MAX / u->f.fs_unit / 2 ||
+		    (u->f.end - 1) * u->f.unit > old->size)
 			return refuse_existing(u, old->name, "a damaged undo file");
 		if (xw_vec_push(&u->have, run))
 			return xw_fail_nomem(u->diag, "an undo file");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/crc.h"
+#include "base/types.h"
 #include "base/vec.h"
 #include "commit/undo_file.h"
 
@@ -34,36 +35,49 @@ static int refuse(const struct xw_undo *u, const char *why)
 	return xw_fail(u->diag, XW_ERR_INPUT, "%s: %s", u->dev->name, why);
 }
 
+static int decode_header(struct xw_undo *u, const void *buf, struct xw_undo_header *h)
+{
+	switch (xw_undo_header_decode(buf, u->dev->size, h)) {
+	case 0:
+		return 0;
+	case XW_ERR_INPUT:
+		return refuse(u, "not an undo file");
+	case XW_ERR_CHECKSUM:
+		return refuse(u, "the checksum of its header is wrong");
+	case XW_ERR_UNSUPPORTED:
+		return refuse(u, "an undo file of an unknown version");
+	default:
+		return refuse(u, "its header is not valid");
+	}
+}
+
 static int read_header(struct xw_undo *u)
 {
-	struct xw_undo_file *f = &u->f;
-	struct xw_disk_undo d;
+	uint8_t buf[XW_UNDO_HEADER_SIZE];
+	struct xw_undo_header h;
 	int rc;
 
-	if (u->dev->size < sizeof(d))
+	if (u->dev->size < sizeof(buf))
 		return refuse(u, "not an undo file");
-	rc = xw_dev_pread(u->dev, &d, sizeof(d), 0);
+	rc = xw_dev_pread(u->dev, buf, sizeof(buf), 0);
+	if (!rc)
+		rc = decode_header(u, buf, &h);
 	if (rc)
 		return rc;
-	if (memcmp(d.magic, XW_UNDO_MAGIC, XW_UNDO_MAGIC_LEN) != 0)
-		return refuse(u, "not an undo file");
-	if (get32(d.csum) != xw_crc32c(~0u, &d, offsetof(struct xw_disk_undo, csum)))
-		return refuse(u, "the checksum of its header is wrong");
-	if (!xw_undo_file_is_known(&d))
-		return refuse(u, "an undo file of an unknown version");
-	if (!xw_undo_file_decode(f, &d, u->dev->size))
-		return refuse(u, "its header is not valid");
-	u->info.finished = get32(d.state) == XW_UNDO_FINISHED;
-	u->info.offset = get32(d.compat) & XW_UNDO_COMPAT_OFFSET ? get64(d.fs_offset) : 0;
-	u->info.block_size = f->fs_unit;
-	if (u->info.offset > INT64_MAX / 2)
-		return refuse(u, "its header is not valid");
-	rc = xw_dev_pread(u->dev, u->super, sizeof(u->super), f->super_at * f->unit);
+	xw_undo_file_continue(&u->f, &h);
+	u->info.finished = h.finished;
+	u->info.offset = h.offset;
+	u->info.block_size = h.fs_unit;
+	rc = xw_dev_pread(u->dev, u->super, sizeof(u->super), h.super_at * h.unit);
 	if (rc)
 		return rc;
-	xw_undo_file_invert(u->super);
-	if (get32(d.super_csum) != xw_crc32c(~0u, u->super, sizeof(u->super)))
+	xw_undo_super_invert(u->super);
+	if (h.super_csum != xw_crc32c(~0u, u->super, sizeof(u->super)))
 		return refuse(u, "the checksum of its superblock is wrong");
+	if (!xw_undo_header_agrees(&h, u->super))
+		return refuse(u, "another program has changed its header: the block sizes do not "
+				 "agree with its superblock, so the positions of its contents "
+				 "are unknown");
 	return 0;
 }
 
@@ -92,10 +106,10 @@ static int sum_chunk(void *arg, const uint8_t *buf, size_t len, uint64_t at)
 	return 0;
 }
 
-static int add_piece(struct xw_undo *u, const struct xw_disk_key *key)
+static int add_piece(struct xw_undo *u, const struct xw_undo_key *key)
 {
-	const uint64_t blk = get64(key->blk), from = u->f.end * u->f.unit;
-	struct piece p = {.from = from, .size = get32(key->size), .csum = get32(key->csum)};
+	const uint64_t blk = key->blk, from = u->f.end * u->f.unit;
+	struct piece p = {.from = from, .size = key->size, .csum = key->csum};
 	uint32_t crc = ~0u;
 	int rc;
 
@@ -129,12 +143,15 @@ static int read_keys(struct xw_undo *u, uint64_t left)
 	rc = xw_dev_pread(u->dev, f->keys, f->unit, f->end * f->unit);
 	if (rc)
 		return rc;
-	if (!xw_undo_file_keys_valid(f))
+	if (xw_undo_keys_verify(f->keys, f->unit))
 		return refuse(u, "a block of keys has a wrong checksum");
 	f->end++;
-	f->in_block = (unsigned)XW_MIN(left, xw_undo_file_keys_max(f));
-	for (unsigned i = 0; i < f->in_block && !rc; i++)
-		rc = add_piece(u, &f->keys->key[i]);
+	f->in_block = (uint32_t)XW_MIN(left, xw_undo_keys_max(f->unit));
+	for (uint32_t i = 0; i < f->in_block && !rc; i++) {
+		const struct xw_undo_key key = xw_undo_key_get(f->keys, i);
+
+		rc = add_piece(u, &key);
+	}
 	return rc;
 }
 
@@ -243,20 +260,76 @@ static int write_pieces(struct xw_undo *u, struct xw_dev *dev, bool super, xw_un
 	return rc ? rc : xw_dev_flush(dev);
 }
 
+/*
+ * The superblock of the same filesystem before the change, from the contents: *sb; false: there is
+ * none, as for a new filesystem over other contents.
+ */
+static int old_super(struct xw_undo *u, struct xw_super *sb, bool *there)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	struct xw_super now;
+	int rc = 0;
+
+	*there = false;
+	for (size_t i = 0; i < u->pieces.n && !rc; i++) {
+		const struct piece *p = &u->pieces.v[i];
+
+		if (p->to > XW_SUPER_OFFSET || p->to + p->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
+			continue;
+		rc = xw_dev_pread(u->dev, super, sizeof(super), p->from + XW_SUPER_OFFSET - p->to);
+		*there = !rc && !xw_super_decode(super, sb) && !xw_super_decode(u->super, &now) &&
+			 !memcmp(sb->uuid, now.uuid, sizeof(now.uuid));
+	}
+	return rc;
+}
+
+static uint64_t end_of(const struct xw_super *sb)
+{
+	const uint64_t bs = xw_super_block_size(sb);
+
+	return sb->blocks_count > (uint64_t)INT64_MAX / 2 / bs ? INT64_MAX / 2
+							       : sb->blocks_count * bs;
+}
+
+/*
+ * Where the last contents may end in dev. A file can have been longer than it is now: by at most
+ * what the undo file holds, and if it held the same filesystem, by that. In a part of a larger
+ * device, a change of a filesystem is within it.
+ */
+static int find_end(struct xw_undo *u, const struct xw_dev *dev, uint64_t *end)
+{
+	uint64_t fs = UINT64_MAX;
+	struct xw_super was, is;
+	bool there;
+	const int rc = old_super(u, &was, &there);
+
+	if (!rc && there && !xw_super_decode(u->super, &is))
+		fs = xw_round_up(XW_MAX(end_of(&was), end_of(&is)), u->f.fs_unit);
+	*end = XW_MIN(dev->is_block ? dev->size : dev->size + u->info.bytes, fs);
+	if (!dev->is_window)
+		*end = XW_MAX(*end, dev->size);
+	return rc;
+}
+
 int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_piece_fn *told, void *arg)
 {
-	const uint64_t end = dev->size + u->info.bytes;
-	int rc;
+	uint64_t end, last = dev->size;
+	int rc = find_end(u, dev, &end);
 
-	for (size_t i = 0; i < u->pieces.n; i++) {
+	for (size_t i = 0; i < u->pieces.n && !rc; i++) {
 		const struct piece *p = &u->pieces.v[i];
 
 		if (p->to + p->size > end)
 			return xw_fail(u->diag, XW_ERR_INPUT,
-				       "%s: block %" PRIu64 " is far beyond the end of %s",
+				       "%s: block %" PRIu64 " is beyond the end of %s; nothing was "
+				       "written",
 				       u->dev->name, p->to / u->f.fs_unit, dev->name);
+		last = XW_MAX(last, p->to + p->size);
 	}
-	rc = write_pieces(u, dev, false, told, arg);
+	if (!rc && last > dev->size)
+		rc = xw_dev_check_end(dev, last);
+	if (!rc)
+		rc = write_pieces(u, dev, false, told, arg);
 	return rc ? rc : write_pieces(u, dev, true, told, arg);
 }
 

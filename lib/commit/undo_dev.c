@@ -20,7 +20,7 @@
 #include "base/blockset.h"
 #include "commit/undo_file.h"
 
-#define UNIT 4096u
+#define UNIT XW_UNDO_UNIT
 
 struct undo_dev {
 	struct xw_dev dev;

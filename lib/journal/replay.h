@@ -36,6 +36,8 @@ struct xw_replay {
 	uint32_t transactions;
 	uint64_t tags, revoked; /* copies in the log, and how many of them are revoked */
 	uint64_t bad; /* copies skipped because of a wrong checksum or block number */
+	bool outside; /* a copy is for a block beyond the limit */
+	xw_blk outside_blk; /* the first such block */
 	bool damaged; /* the log ends unexpectedly, or bad is not 0 */
 	bool headers; /* damaged: a tag or a descriptor, revoke or commit block, not only data */
 	bool revokes_lost; /* BEYOND: revokes of blocks in the plan may be in a damaged block */

@@ -378,6 +378,9 @@ static int add_copy(struct scan *s, const struct xw_jtag *tag, uint32_t sequence
 	}
 	if (tag->blk >= s->limit) {
 		s->r->bad++;
+		if (!s->r->outside)
+			s->r->outside_blk = tag->blk;
+		s->r->outside = true;
 		s->r->damaged = s->r->headers = true;
 		if (s->salvage)
 			return 0;

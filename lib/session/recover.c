@@ -74,12 +74,26 @@ static int finish_super(struct recovery *v)
 	return rc;
 }
 
-/* The superblock marks the change as done: remove the rest of the record. */
+/* End of the filesystem in bytes according to the superblock; UINT64_MAX: it does not say. */
+static uint64_t filesystem_end(const struct recovery *v)
+{
+	struct xw_super sb;
+
+	if (!v->readable || xw_super_decode(v->super, &sb) ||
+	    sb.blocks_count > (uint64_t)INT64_MAX / xw_super_block_size(&sb))
+		return UINT64_MAX;
+	return sb.blocks_count * xw_super_block_size(&sb);
+}
+
+/*
+ * The superblock marks the change as done: remove the rest of the record. Its sizes are unverified,
+ * so the image keeps at least its filesystem.
+ */
 static int finish_removal(struct recovery *v)
 {
 	int rc = 0;
 
-	v->inside->size = v->redo->new_size;
+	v->inside->size = XW_MAX(v->redo->new_size, filesystem_end(v));
 	if (!(v->flags & XW_RECOVER_RDONLY))
 		rc = v->inside->ops->remove(v->inside);
 	return rc ? rc : finish_super(v);
@@ -94,13 +108,15 @@ static int load_redo(struct recovery *v, enum verdict *verdict)
 	const struct xw_diag before = diag_of(v);
 	const int rc = xw_redo_load(v->redo, v->dev);
 
-	if ((rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM) && v->inside && is_done(v)) {
+	if ((rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM) && v->inside && is_done(v) &&
+	    !v->redo->forged) {
 		quiet(v, &before);
 		*verdict = NOTHING;
 		return finish_removal(v);
 	}
 	if (!(v->flags & XW_RECOVER_FORCE) || (rc != XW_ERR_CORRUPT && rc != XW_ERR_CHECKSUM))
 		return rc;
+	tell_forged(v);
 	quiet(v, &before);
 	*verdict = STUCK;
 	return 0;
@@ -163,7 +179,7 @@ static void forget_inside(struct recovery *v)
 static int open_number(struct recovery *v, uint64_t number)
 {
 	struct xw_dev *dev = NULL;
-	int rc = xw_inside_at(v->dev, number, v->diag, &v->inside);
+	int rc = xw_inside_at(v->dev, number, filesystem_end(v), v->diag, &v->inside);
 
 	if (!rc)
 		rc = v->inside->ops->open(v->inside, &dev);
@@ -183,6 +199,8 @@ static int open_numbered(struct recovery *v, uint64_t number, enum verdict *verd
 	const struct xw_diag before = diag_of(v);
 	int rc = open_number(v, number & ~XW_SUPER_NUMBER_DONE);
 
+	if (rc && v->inside && v->inside->forged && v->diag)
+		xw_log(v->diag, XW_LOG_WARN, "%s", v->diag->text);
 	if (!rc)
 		rc = xw_recovery_judge(v, verdict);
 	if (rc || *verdict != APPLY)
@@ -218,8 +236,8 @@ static void note_dropped(struct recovery *v, uint64_t number)
 	struct xw_redo *redo = NULL;
 	struct xw_dev *dev;
 
-	if (!xw_inside_at(v->dev, number, v->diag, &store) && !store->ops->open(store, &dev) &&
-	    xw_redo_open(dev, v->diag, &redo))
+	if (!xw_inside_at(v->dev, number, filesystem_end(v), v->diag, &store) &&
+	    !store->ops->open(store, &dev) && xw_redo_open(dev, v->diag, &redo))
 		xw_dev_close(dev);
 	if (redo)
 		memcpy(v->info->dropped_super, redo->new_super, XW_SUPER_SIZE);
@@ -236,15 +254,13 @@ static void note_dropped(struct recovery *v, uint64_t number)
 static int drop_left_over(struct recovery *v)
 {
 	const struct xw_diag before = diag_of(v);
-	uint64_t number = 0, size, end;
+	const uint64_t end = filesystem_end(v);
+	uint64_t number = 0, size;
 	struct xw_super sb;
 	int rc;
 
-	if (v->dev->is_block || v->dev->is_window || v->pending || xw_super_decode(v->super, &sb) ||
-	    sb.blocks_count > (uint64_t)INT64_MAX / xw_super_block_size(&sb))
-		return 0;
-	end = sb.blocks_count * xw_super_block_size(&sb);
-	if (v->dev->size <= end)
+	if (v->dev->is_block || v->dev->is_window || v->pending || v->dev->size <= end ||
+	    xw_super_decode(v->super, &sb))
 		return 0;
 	if (xw_inside_left_over(v->dev, sb.uuid, end, v->diag, &number, &size))
 		quiet(v, &before); /* the end is unreadable */

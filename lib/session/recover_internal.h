@@ -32,6 +32,13 @@ static inline struct xw_diag diag_of(const struct recovery *v)
 	return v->diag ? *v->diag : (struct xw_diag){0};
 }
 
+/* A record was refused because it is forged: tell, since nothing else may fail. */
+static inline void tell_forged(const struct recovery *v)
+{
+	if (v->redo->forged && v->diag)
+		xw_log(v->diag, XW_LOG_WARN, "%s", v->diag->text);
+}
+
 enum verdict { NOTHING, APPLY, DROP, STUCK };
 
 /* recover_judge.c: decide whether to apply or drop v->redo, which may be NULL. */

@@ -50,6 +50,7 @@ static int judge_lost(struct recovery *v, enum verdict *verdict)
 		return 0;
 	rc = xw_redo_load(v->redo, v->dev);
 	if (rc) {
+		tell_forged(v);
 		quiet(v, &before);
 		return rc == XW_ERR_NOMEM ? rc : 0;
 	}
@@ -85,6 +86,7 @@ static int judge_torn(struct recovery *v, enum verdict *verdict)
 		if (!rc)
 			rc = xw_redo_matches(v->redo, v->dev);
 		if (rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM || rc == XW_ERR_STATE) {
+			tell_forged(v);
 			quiet(v, &before);
 			rc = 0;
 		}

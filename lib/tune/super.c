@@ -154,16 +154,30 @@ int xw_tune_fields(struct xw_tune_run *t, struct xw_super *sb)
 
 /* ---- copies ---- */
 
+/*
+ * Every commit counts its writes in the primary superblock. A copy in which only this number is
+ * older is left, or a change of nothing would have something to write.
+ */
 static int copy_super(struct xw_image *img, uint64_t group)
 {
-	struct xw_super sb = img->sb;
-	uint8_t buf[XW_SUPER_SIZE];
+	const uint64_t at = xw_tune_group_start(img, group) * img->block_size;
+	struct xw_super sb = img->sb, was;
+	uint8_t buf[XW_SUPER_SIZE], had[XW_SUPER_SIZE];
+	const int rc = xw_dev_pread(img->dev, had, sizeof(had), at);
 
+	if (rc)
+		return rc;
 	sb.block_group_nr = (uint16_t)group;
 	sb.state &= (uint16_t)~XW_STATE_VALID;
+	if (!xw_super_decode(had, &was)) {
+		sb.kbytes_written = was.kbytes_written;
+		xw_super_encode(&sb, buf);
+		if (!memcmp(buf, had, sizeof(buf)))
+			return 0;
+		sb.kbytes_written = img->sb.kbytes_written;
+	}
 	xw_super_encode(&sb, buf);
-	return xw_dev_pwrite(img->dev, buf, sizeof(buf),
-			     xw_tune_group_start(img, group) * img->block_size);
+	return xw_dev_pwrite(img->dev, buf, sizeof(buf), at);
 }
 
 /*

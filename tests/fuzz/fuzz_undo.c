@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/crc.h"
+#include "base/endian.h"
 #include "commit/undo_apply.h"
 #include "commit/undo_file.h"
 #include "../unit/memdev.h"
@@ -25,6 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 	} while (0)
 
 #define TARGET (64u << 10)
+#define AT_CSUM 0x1FC /* in the header */
+#define KEYS_MAGIC 0xCADECADEu
 
 /* More keys than a block of keys of 1 KiB holds. */
 static void fill(struct xw_dev *dev, uint32_t unit)
@@ -60,21 +63,17 @@ static void mutate(struct xw_dev *dev, const uint8_t *data, size_t size)
 /* Right checksums of the header and of whatever looks like a block of keys. */
 static void fix_checksums(struct xw_dev *dev, uint32_t unit)
 {
-	struct xw_undo_file f = {.dev = dev, .unit = unit};
-	struct xw_disk_undo d;
-	uint8_t *buf = malloc(unit);
+	uint8_t header[XW_UNDO_HEADER_SIZE], *buf = malloc(unit);
 
 	MUST(buf);
-	MUST(!xw_dev_pread(dev, &d, sizeof(d), 0));
-	d.csum = put32(xw_crc32c(~0u, &d, offsetof(struct xw_disk_undo, csum)));
-	MUST(!xw_dev_pwrite(dev, &d, sizeof(d), 0));
+	MUST(!xw_dev_pread(dev, header, sizeof(header), 0));
+	poke32(header + AT_CSUM, xw_crc32c(~0u, header, AT_CSUM));
+	MUST(!xw_dev_pwrite(dev, header, sizeof(header), 0));
 	for (uint64_t at = 0; at + unit <= dev->size; at += unit) {
-		struct xw_disk_keys *k = (void *)buf;
-
 		MUST(!xw_dev_pread(dev, buf, unit, at));
-		if (get32(k->magic) != XW_UNDO_KEYS_MAGIC)
+		if (peek32(buf) != KEYS_MAGIC)
 			continue;
-		k->csum = put32(xw_undo_file_keys_csum(&f, k));
+		xw_undo_keys_seal(buf, unit);
 		MUST(!xw_dev_pwrite(dev, buf, unit, at));
 	}
 	free(buf);

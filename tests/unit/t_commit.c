@@ -216,6 +216,10 @@ START_TEST(shadow)
 			 0);
 	ck_assert_int_eq(xw_dev_pwrite(o, "live", 4, 20 * world_specs[_i].block_size), 0);
 	ck_assert_int_eq(xw_dev_pread(o, w.new_img, w.new_size, 0), 0);
+	/* the change does not touch the superblock; its commit counts */
+	xw_super_bytes_count(w.new_img + XW_SUPER_OFFSET, w.old_img + XW_SUPER_OFFSET,
+			     2 * world_specs[_i].block_size / 1024, false);
+	ck_assert_mem_ne(w.new_img + XW_SUPER_OFFSET, w.old_img + XW_SUPER_OFFSET, XW_SUPER_SIZE);
 	ck_assert_int_eq(world_commit(&w, o, XW_COMMIT_AUTO, &info), 0);
 	ck_assert_int_eq(info.how, XW_COMMIT_JOURNAL);
 	ck_assert_uint_eq(info.blocks, 2); /* the superblock's is always there */

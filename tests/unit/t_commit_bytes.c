@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Pure functions of lib/commit: places of redo files, superblock bytes, headers of undo files. */
+/* Pure functions of lib/commit: places of redo files, superblock bytes. */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/crc.h"
+#include "base/endian.h"
 #include "base/types.h"
 #include "commit/location.h"
 #include "commit/super.h"
-#include "commit/undo_file.h"
 #include "unit.h"
 
 #define PLACE(boot, device, number, born, offset)                                                  \
@@ -170,92 +170,53 @@ START_TEST(mixed)
 }
 END_TEST
 
-/* ---- undo files ---- */
+#define AT_KBYTES 0x178
 
-START_TEST(undo_header)
+/* A change that leaves the number of KiB written is counted: its superblock is a new one. */
+START_TEST(counted)
 {
 	static const struct {
 		const char *name;
-		uint32_t unit, fs_unit;
-		uint64_t super_at, keys_at, keys;
-		bool want;
+		uint64_t was, is, kib, want;
+		bool edited;
 	} rows[] = {
-		{"smallest unit", 1024, 1024, 1, 2, 1, true},
-		{"largest unit", 1 << 20, 4096, 0, 0, 0, false}, /* larger than the file */
-		{"unit too small", 512, 1024, 1, 2, 1, false},
-		{"unit too large", 1 << 21, 1024, 0, 0, 0, false},
-		{"unit not a power of two", 3072, 1024, 1, 2, 1, false},
-		{"no unit", 0, 1024, 1, 2, 1, false},
-		{"no unit of the filesystem", 1024, 0, 1, 2, 1, false},
-		{"superblock in the last block", 1024, 1024, 63, 2, 1, true},
-		{"superblock after the end", 1024, 1024, 64, 2, 1, false},
-		{"keys at the end", 1024, 1024, 1, 64, 0, true},
-		{"keys after the end", 1024, 1024, 1, 65, 0, false},
-		{"as many keys as blocks", 1024, 1024, 1, 2, 64, true},
-		{"more keys than blocks", 1024, 1024, 1, 2, 65, false},
+		{"left", 100, 100, 8, 108, false},
+		{"nothing counts as one", 100, 100, 0, 101, false},
+		{"counted already", 100, 101, 8, 101, false},
+		{"an older number", 100, 20, 8, 108, false},
+		{"set to less by hand", 100, 20, 8, 20, true},
+		{"left by hand", 100, 100, 8, 108, true},
 	};
+	struct xw_super sb = {.magic = XW_SUPER_MAGIC,
+			      .log_block_size = 2,
+			      .log_cluster_size = 2,
+			      .blocks_count = 1000,
+			      .blocks_per_group = 32768,
+			      .clusters_per_group = 32768,
+			      .inodes_per_group = 1024,
+			      .inodes_count = 1024,
+			      .inode_size = 256,
+			      .rev_level = 1,
+			      .first_ino = 11,
+			      .feature_ro_compat = XW_RO_METADATA_CSUM,
+			      .checksum_type = 1};
+	uint8_t was[XW_SUPER_SIZE] = {0}, is[XW_SUPER_SIZE] = {0}, copy[XW_SUPER_SIZE];
 
 	for (unsigned i = 0; i < XW_ARRAY_SIZE(rows); i++) {
-		struct xw_undo_file f = {0};
-		const struct xw_disk_undo d = {
-			.block_size = put32(rows[i].unit),
-			.fs_block_size = put32(rows[i].fs_unit),
-			.super_at = put64(rows[i].super_at),
-			.keys_at = put64(rows[i].keys_at),
-			.keys = put64(rows[i].keys),
-		};
-
-		ck_assert_msg(xw_undo_file_decode(&f, &d, 64 << 10) == rows[i].want, "%s",
-			      rows[i].name);
-		ck_assert_msg(f.keys_at == rows[i].keys_at && f.n_keys == rows[i].keys, "%s: keys",
-			      rows[i].name);
+		sb.kbytes_written = rows[i].was;
+		xw_super_encode(&sb, was);
+		sb.kbytes_written = rows[i].is;
+		xw_super_encode(&sb, is);
+		ck_assert(xw_super_bytes_valid(was) && xw_super_bytes_valid(is));
+		xw_super_bytes_count(is, was, rows[i].kib, rows[i].edited);
+		ck_assert_msg(peek64(is + AT_KBYTES) == rows[i].want, "%s", rows[i].name);
+		ck_assert_msg(xw_super_bytes_valid(is), "%s: checksum", rows[i].name);
 	}
-}
-END_TEST
-
-START_TEST(undo_features)
-{
-	static const struct {
-		const char *name;
-		uint32_t compat, incompat, ro_compat;
-		bool want;
-	} rows[] = {
-		{"none", 0, 0, 0, true},
-		{"offset", XW_UNDO_COMPAT_OFFSET, 0, 0, true},
-		{"unknown compat", 2, 0, 0, false},
-		{"unknown incompat", 0, 1, 0, false},
-		{"unknown ro_compat", 0, 0, 1, false},
-	};
-
-	for (unsigned i = 0; i < XW_ARRAY_SIZE(rows); i++) {
-		const struct xw_disk_undo d = {.compat = put32(rows[i].compat),
-					       .incompat = put32(rows[i].incompat),
-					       .ro_compat = put32(rows[i].ro_compat)};
-
-		ck_assert_msg(xw_undo_file_is_known(&d) == rows[i].want, "%s", rows[i].name);
-	}
-}
-END_TEST
-
-START_TEST(undo_keys)
-{
-	static const unsigned at[] = {0, 3, 4, 7, 8, 15, 16, 24, 28, 1023};
-	struct xw_undo_file f = {.unit = 1024};
-	uint8_t *bytes;
-
-	ck_assert_int_eq(xw_undo_file_new_keys(&f), 0);
-	ck_assert(!xw_undo_file_keys_valid(&f));
-	f.keys->magic = put32(XW_UNDO_KEYS_MAGIC);
-	f.keys->csum = put32(xw_undo_file_keys_csum(&f, f.keys));
-	ck_assert(xw_undo_file_keys_valid(&f));
-	ck_assert_uint_eq(xw_undo_file_keys_max(&f), 63);
-	bytes = (uint8_t *)f.keys;
-	for (unsigned i = 0; i < XW_ARRAY_SIZE(at); i++) {
-		bytes[at[i]] ^= 1;
-		ck_assert_msg(!xw_undo_file_keys_valid(&f), "byte %u changed", at[i]);
-		bytes[at[i]] ^= 1;
-	}
-	free(f.keys);
+	/* bytes that are no superblock stay */
+	is[0x38] ^= 1;
+	memcpy(copy, is, sizeof(copy));
+	xw_super_bytes_count(is, is, 8, false);
+	ck_assert(!memcmp(copy, is, sizeof(copy)));
 }
 END_TEST
 
@@ -268,9 +229,7 @@ int main(void)
 	tcase_add_test(tc, pending);
 	tcase_add_test(tc, torn);
 	tcase_add_test(tc, mixed);
-	tcase_add_test(tc, undo_header);
-	tcase_add_test(tc, undo_features);
-	tcase_add_test(tc, undo_keys);
+	tcase_add_test(tc, counted);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }

@@ -297,17 +297,17 @@ START_TEST(made_up_sizes)
 	/* larger than the filesystem, and shorter than it */
 	world_half_done(&w, &world_specs[_i]);
 	set_header(&w, AT_NEW_SIZE, UINT64_C(1) << 62);
-	refused(&w, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
+	refused(&w, XW_ERR_CORRUPT, "its sizes are not those of the filesystem");
 	set_header(&w, AT_NEW_SIZE, w.old_size + 1000000);
-	refused(&w, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
+	refused(&w, XW_ERR_CORRUPT, "its sizes are not those of the filesystem");
 	set_header(&w, AT_NEW_SIZE, (uint64_t)WORLD_BLOCKS * bs - 1);
-	refused(&w, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
+	refused(&w, XW_ERR_CORRUPT, "its sizes are not those of the filesystem");
 	/* a new superblock says so, too, but no descriptors of its groups are there */
 	set_header(&w, AT_NEW_SIZE, UINT64_C(1) << 52);
 	set_header(&w, AT_NEW_SUPER, (UINT64_C(1) << 52) / bs << 32 | 32); /* and inodes */
 	if (world_specs[_i].bit64)
 		set_header(&w, AT_NEW_SUPER + 0x150, (UINT64_C(1) << 52) / bs >> 32);
-	refused(&w, XW_ERR_CORRUPT, "sizes differ from those of the filesystem");
+	refused(&w, XW_ERR_CORRUPT, "its sizes are not those of the filesystem");
 	world_close(&w);
 
 	/* tables for more blocks than there are */

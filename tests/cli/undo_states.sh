@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# An undo file restores one state of an image only: not one that a repair in the same second has left; and not with a header
+# that another program has changed.
+. "$(dirname "$0")/lib.sh"
+command -v python3 >/dev/null || skip_all "python3 is not installed"
+undo() {
+	T_TOOL=xw-undo
+	run_tool "$BIN/xw-undo" /dev/null "$@"
+}
+dbg() {
+	T_TOOL=xw-debugfs
+	run_tool "$DEBUGFS" /dev/null "$@"
+}
+export SOURCE_DATE_EPOCH=1700000000
+
+# A bit of the block bitmap is set: the repair changes the bitmap alone, and no time passes.
+mkfs -q -O ^metadata_csum,^has_journal -b 4096 img 8M
+for how in inside file; do
+	redo=()
+	[ $how = inside ] || redo=(--redo-file "$T/redo")
+	cp img changed
+	dbg -w --commit $how "${redo[@]}" -z undo-$how -R "mkdir dir" changed
+	works "$how: a change with an undo file"
+	cp changed repaired
+	python3 - repaired <<-'PY'
+		import struct, sys
+		f = open(sys.argv[1], 'r+b')
+		f.seek(4096)
+		at = struct.unpack('<I', f.read(4))[0] * 4096 + 1000 // 8
+		f.seek(at)
+		b = f.read(1)[0]
+		f.seek(at)
+		f.write(bytes([b | 1 << 1000 % 8]))
+	PY
+	fsck -fy --commit $how "${redo[@]}" repaired
+	equal "$how: the repair of a bitmap" "$RC" 1
+	cp repaired kept
+	undo undo-$how repaired
+	fails 1 "has been changed since" "$how: the undo file is older than the repair"
+	is "$how:   the image is unchanged" cmp kept repaired
+	fsck -fy repaired
+	equal "$how: a check that changes nothing" "$RC" 0
+	is "$how:   leaves the image" cmp kept repaired
+	undo undo-$how changed
+	works "$how: on the image of the change it works"
+done
+
+# set_unit FILE: the unit of positions becomes 1024, with right checksums, as of a tool that opens an image and then refuses it.
+set_unit() {
+	python3 - "$1" <<-'PY'
+		import struct, sys
+		def crc(data):
+		    c = 0xffffffff
+		    for x in data:
+		        c ^= x
+		        for _ in range(8):
+		            c = c >> 1 ^ (0x82f63b78 if c & 1 else 0)
+		    return c
+		b = bytearray(open(sys.argv[1], 'rb').read())
+		struct.pack_into('<I', b, 0x24, 1024)
+		struct.pack_into('<I', b, 0x1fc, crc(b[:0x1fc]))
+		open(sys.argv[1], 'wb').write(b)
+	PY
+}
+for bs in 1024 4096; do
+	mkfs -q -F -b $bs img 8M
+	rm -f undo
+	mkfs -q -F -b $bs -z undo img 8M
+	works "$bs: a filesystem over another, with an undo file"
+	set_unit undo
+	cp img kept
+	undo undo img
+	fails 1 "another program has changed its header" "$bs: its header was changed"
+	undo -f undo img
+	fails 1 "another program has changed its header" "$bs:   with -f"
+	is "$bs:   the image is unchanged" cmp kept img
+	dbg -w -z undo -R "mkdir dir" img
+	is "$bs: a change does not continue it" test "$RC" != 0
+	is "$bs:   and says why" grep -q "another program has changed" .err
+	is "$bs:   the image is unchanged" cmp kept img
+done
+done_testing 28
