@@ -123,7 +123,7 @@ static int open_plain(struct opening *op, struct xw_feed *feed, unsigned depth,
 			return rc;
 	}
 	tar = tar && !op->o->by_libarchive;
-	if (!tar && xw_cpio_begins(xw_feed_head(f), (size_t)have))
+	if (!op->o->by_libarchive && !tar && xw_cpio_begins(xw_feed_head(f), (size_t)have))
 		return xw_cpio_open(steal(f), &p, depth, op->o->threaded, out);
 	f->leaves_rest = false;
 	if (!tar && !compressed && S_ISREG(op->st.st_mode))
