@@ -127,11 +127,11 @@ struct xw_source_opts {
 	 */
 	struct xw_file_id skip[2];
 	/*
-	 * Directory source: returns true for paths to be skipped with everything below them. They
-	 * are not accessed, and the contents of a file with several names belong to the first name
-	 * that is not skipped. NULL: none.
+	 * Directory source: returns 1 for paths to be skipped with everything below them, 0, or
+	 * XW_ERR_NOMEM. Skipped paths are not accessed, and the contents of a file with several
+	 * names belong to the first name that is not skipped. NULL: none.
 	 */
-	bool (*excluded)(const void *arg, struct xw_slice path);
+	int (*excluded)(const void *arg, struct xw_slice path);
 	const void *excluded_arg;
 	struct xw_feed_tick tick; /* called while waiting for input */
 	bool by_libarchive; /* for tests: read tar and cpio by libarchive, too */
