@@ -31,9 +31,6 @@
 #include "options.h"
 #include "facts/owners.h"
 
-/* Files share blocks, and none may be written: see -E unshare_blocks of e2fsck(8). */
-#define FSCK_RO_SHARED_BLOCKS 0x4000u
-
 /* ---- facts: one record per inode, arrays by group, allocated when the first one is in use ---- */
 
 #define FSCK_I_USED 0x01 /* the record is in use: it has links, or a name */

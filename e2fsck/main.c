@@ -5,6 +5,7 @@
 #include "base/auto.h"
 #include "cli/device.h"
 #include "cli/env.h"
+#include "cli/foreign.h"
 #include "cli/partition.h"
 #include "cli/run.h"
 #include "cli/term.h"
@@ -73,8 +74,10 @@ static int run(struct fsck_args *args)
 		snprintf(f.ses.diag.text, sizeof(f.ses.diag.text), "%s", why);
 	if (o.rc && !f.ses.findings.canceled && !f.ses.findings.ended)
 		cli_error("%s", xw_fsck_why(&f, &o));
-	if (o.rc && !f.opts.offset && cli_text_no_filesystem(f.opts.image, xw_fsck_why(&f, &o)))
-		cli_partition_hint(f.opts.image);
+	if (o.rc && !f.opts.offset && cli_text_no_filesystem(f.opts.image, xw_fsck_why(&f, &o)) &&
+	    !cli_partition_hint(f.opts.image) &&
+	    strstr(f.ses.diag.text, "no ext2, ext3 or ext4 superblock"))
+		cli_foreign_hint(f.opts.image);
 	if (s->json)
 		say_json_end(&f, &o);
 	else

@@ -57,7 +57,7 @@ static void try_super(struct trial *t, const struct xw_super *sb)
 #define ANY_TOOL_COMPAT                                                                            \
 	(XW_COMPAT_HAS_JOURNAL | XW_COMPAT_EXT_ATTR | XW_COMPAT_RESIZE_INODE | XW_COMPAT_DIR_INDEX)
 #define RARE_INCOMPAT (XW_INCOMPAT_PENDING | XW_INCOMPAT_JOURNAL_DEV)
-#define RARE_RO (XW_RO_READONLY | FSCK_RO_SHARED_BLOCKS | XW_RO_ITREE | XW_RO_ORPHAN_PRESENT)
+#define RARE_RO (XW_RO_READONLY | XW_RO_SHARED_BLOCKS | XW_RO_ITREE | XW_RO_ORPHAN_PRESENT)
 
 /*
  * A feature word with many unknown bits is garbage, so its known bits prove nothing either. Bits

@@ -37,7 +37,7 @@ enum {
 #define RO_KNOWN                                                                                   \
 	(XW_RO_SPARSE_SUPER | XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_GDT_CSUM |                \
 	 XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE | XW_RO_QUOTA | XW_RO_BIGALLOC |                      \
-	 XW_RO_METADATA_CSUM | XW_RO_READONLY | XW_RO_PROJECT | FSCK_RO_SHARED_BLOCKS |            \
+	 XW_RO_METADATA_CSUM | XW_RO_READONLY | XW_RO_PROJECT | XW_RO_SHARED_BLOCKS |              \
 	 XW_RO_VERITY | XW_RO_ORPHAN_PRESENT | XW_RO_ITREE)
 
 struct fsck_unknown fsck_unknown_features(const struct xw_super *sb)

@@ -20,7 +20,7 @@
 /* With RO_SHARED_BLOCKS files may share blocks, unless -E unshare_blocks is given. */
 static bool may_share(const struct fsck *f)
 {
-	return f->ses.img->sb.feature_ro_compat & FSCK_RO_SHARED_BLOCKS;
+	return f->ses.img->sb.feature_ro_compat & XW_RO_SHARED_BLOCKS;
 }
 
 /*

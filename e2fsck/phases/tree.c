@@ -110,7 +110,7 @@ static bool may_create_lost_found(const struct fsck *f)
 
 	return !f->facts.lost_found && f->opts.mode != FSCK_NO && !f->ses.stop &&
 	       sb->free_blocks_count && sb->free_inodes_count &&
-	       !(sb->feature_ro_compat & FSCK_RO_SHARED_BLOCKS);
+	       !(sb->feature_ro_compat & XW_RO_SHARED_BLOCKS);
 }
 
 int fsck_check_tree(struct fsck *f)

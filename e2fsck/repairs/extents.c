@@ -156,10 +156,10 @@ static int end_sharing(struct fsck *f)
 {
 	struct xw_super *sb = &f->ses.img->sb;
 
-	if (!f->opts.unshare_blocks || !(sb->feature_ro_compat & FSCK_RO_SHARED_BLOCKS) ||
+	if (!f->opts.unshare_blocks || !(sb->feature_ro_compat & XW_RO_SHARED_BLOCKS) ||
 	    f->facts.owners.contested)
 		return 0;
-	sb->feature_ro_compat &= ~FSCK_RO_SHARED_BLOCKS;
+	sb->feature_ro_compat &= ~XW_RO_SHARED_BLOCKS;
 	return fsck_super_write(f);
 }
 

@@ -14,18 +14,23 @@
 #include "api/run.h"
 #include "base/auto.h"
 #include "base/bytes.h"
-#include "dev/archive.h"
 #include "dev/mounted.h"
+#include "disk/foreign.h"
 
 #define PIECE (1 << 20)
 
-/* Detect archives and compressed files: the target if IMAGE and source were swapped. */
-static const char *find_archive(int fd, uint64_t offset)
+/*
+ * Detect what libblkid does not know: archives and compressed files, which are the target if IMAGE
+ * and source were swapped, and disk images.
+ */
+static const char *find_foreign(int fd, uint64_t offset)
 {
-	uint8_t head[XW_ARCHIVE_LOOK];
-	const ssize_t n = offset > INT64_MAX ? -1 : pread(fd, head, sizeof(head), (off_t)offset);
+	auto_free uint8_t *head = malloc(XW_FOREIGN_LOOK);
+	const ssize_t n =
+		!head || offset > INT64_MAX ? -1 : pread(fd, head, XW_FOREIGN_LOOK, (off_t)offset);
+	const struct xw_foreign *kind = n > 0 ? xw_foreign_find(head, (size_t)n) : NULL;
 
-	return n > 0 ? xw_archive_kind(head, (size_t)n) : NULL;
+	return kind ? kind->what : NULL;
 }
 
 /* Is it a filesystem type that mkfs creates? */
@@ -66,7 +71,7 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t window, char *what, size_t 
 {
 	blkid_probe pr = blkid_new_probe();
 	const uint64_t offset = m->params.offset;
-	const char *archive;
+	const char *foreign;
 
 	what[0] = 0;
 	*ours = false;
@@ -85,9 +90,9 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t window, char *what, size_t 
 			describe(pr, what, size, ours);
 	}
 	blkid_free_probe(pr);
-	archive = what[0] ? NULL : find_archive(fd, offset);
-	if (archive)
-		snprintf(what, size, "%s", archive);
+	foreign = what[0] ? NULL : find_foreign(fd, offset);
+	if (foreign)
+		snprintf(what, size, "%s", foreign);
 	return 0;
 }
 

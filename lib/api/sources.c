@@ -319,7 +319,7 @@ void xw_intake_close(struct xw_intake *in)
 	xw_fill_free(&in->fill);
 }
 
-static bool excluded(const void *arg, struct xw_slice path)
+static int excluded(const void *arg, struct xw_slice path)
 {
 	return xw_select_excluded(arg, path);
 }

@@ -52,6 +52,7 @@
 #define XW_RO_METADATA_CSUM 0x0400u
 #define XW_RO_READONLY 0x1000u /* set by no tool; Linux mounts such a filesystem read-only */
 #define XW_RO_PROJECT 0x2000u
+#define XW_RO_SHARED_BLOCKS 0x4000u /* see -E unshare_blocks of e2fsck(8) */
 #define XW_RO_VERITY 0x8000u
 #define XW_RO_ORPHAN_PRESENT 0x10000u
 #define XW_RO_ITREE 0x40000000u

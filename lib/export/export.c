@@ -72,6 +72,7 @@ static bool is_wanted(const struct xw_exporter *x, const struct xw_xattr_ref *a)
 	if (!x->opts->select || !x->opts->select->xattrs_exclude.n)
 		return true;
 	len = xw_xattr_full_name(a->index, a->name, a->name_len, name);
+	/* a name of this length is compared without allocating memory */
 	return !len || !xw_select_xattr_excluded(x->opts->select, (struct xw_slice){name, len});
 }
 

@@ -187,8 +187,11 @@ int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e)
 		e->path_len = w->path.n;
 		if (rc || found < 0)
 			return rc ? rc : found;
-		if (w->select &&
-		    xw_select_excluded(w->select, (struct xw_slice){e->path, e->path_len}))
+		if (w->select)
+			rc = xw_select_excluded(w->select, (struct xw_slice){e->path, e->path_len});
+		if (rc < 0)
+			return xw_fail_nomem(w->img->diag, "--exclude");
+		if (rc)
 			continue;
 		rc = visit(w, ino, e);
 		if (rc)

@@ -34,27 +34,34 @@ static int failed(struct xw_fill *f, const struct xw_entry *e, int rc, const str
 	return xw_fill_fail(f, e, rc, "%s", why->code ? why->text : xw_err_text(rc));
 }
 
-/* Is the attribute selected and allowed? If it is not allowed, warn. */
-static bool is_wanted(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
-		      struct xw_slice name)
+/* Is the attribute selected and allowed? 1, 0 (with a warning if it is not allowed), or a failure. */
+static int is_wanted(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
+		     struct xw_slice name)
 {
-	if (xw_select_xattr_excluded(f->select, name))
-		return false;
+	const int excluded = xw_select_xattr_excluded(f->select, name);
+
+	if (excluded)
+		return excluded < 0 ? xw_fail_nomem(f->diag, "--xattrs-exclude") : 0;
 	if (allowed(n, name))
-		return true;
+		return 1;
 	xw_fill_warn(f, e, "attribute %.*s dropped: not allowed on this type of file",
 		     XW_SHOWN(name));
-	return false;
+	return 0;
 }
 
 static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
 	       struct xw_slice name, struct xw_slice value)
 {
+	const char *unusable = xw_xattr_unusable(name.p, name.len, value.p, value.len);
 	struct xw_diag why = {0};
-	int rc;
+	int rc = is_wanted(f, e, n, name);
 
-	if (!is_wanted(f, e, n, name))
+	if (rc <= 0)
+		return rc;
+	if (unusable) {
+		xw_fill_warn(f, e, "attribute %.*s dropped: %s", XW_SHOWN(name), unusable);
 		return 0;
+	}
 	rc = xw_xattr_set_put(&f->set, name.p, name.len, value.p, value.len, &why);
 	if (rc == XW_ERR_UNSUPPORTED) {
 		xw_fill_warn(f, e, "attribute %.*s dropped: not supported by ext4", XW_SHOWN(name));
@@ -69,10 +76,13 @@ static int put_acl(struct xw_fill *f, const struct xw_entry *e, const struct xw_
 	struct xw_diag why = {0};
 	int rc;
 
-	if (!text.len || !is_wanted(f, e, n,
-				    xw_slice_of(is_default ? "system.posix_acl_default"
-							   : "system.posix_acl_access")))
+	if (!text.len)
 		return 0;
+	rc = is_wanted(
+		f, e, n,
+		xw_slice_of(is_default ? "system.posix_acl_default" : "system.posix_acl_access"));
+	if (rc <= 0)
+		return rc;
 	rc = xw_xattr_set_put_acl_text(&f->set, is_default, text.p, text.len, &f->names, &why);
 	return rc ? failed(f, e, rc, &why) : 0;
 }

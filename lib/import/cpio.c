@@ -2,7 +2,7 @@
 /*
  * Concatenated cpio archives in the kernel's initramfs buffer format: any number of zero bytes may
  * separate the archives, and each may be compressed. Compressed data may contain several archives.
- * libarchive reads one archive at a time; then the feed continues at its end.
+ * cpio_part.c reads one archive at a time; then the feed continues at its end.
  *
  * Invariant: either `part` is open and owns the feed, or `feed` is at the start of the next
  * archive.
@@ -16,6 +16,7 @@
 
 #include "base/endian.h"
 #include "disk/inode.h"
+#include "import/cpio_part.h"
 
 #define LOOK 512u
 #define CHUNK ((size_t)64 << 10)
@@ -57,8 +58,8 @@ static bool is_binary(const unsigned char *p, size_t len)
 
 bool xw_cpio_begins(const unsigned char *p, size_t len)
 {
-	return (len >= 6 &&
-		(!memcmp(p, "070701", 6) || !memcmp(p, "070702", 6) || !memcmp(p, "070707", 6))) ||
+	return (len >= 6 && (!memcmp(p, "070701", 6) || !memcmp(p, "070702", 6) ||
+			     !memcmp(p, "070707", 6) || !memcmp(p, "070727", 6))) ||
 	       is_binary(p, len);
 }
 
@@ -151,7 +152,8 @@ static int open_part(struct cpio *c)
 
 	c->feed = NULL; /* owned by the input, also on failure */
 	c->after_stream = false;
-	rc = in ? xw_la_open(in, &c->params, &c->part) : xw_fail_nomem(c->src.diag, "read buffers");
+	rc = in ? xw_cpio_part_open(in, &c->params, &c->part)
+		: xw_fail_nomem(c->src.diag, "read buffers");
 	if (rc)
 		c->raw = NULL;
 	c->failed = rc;
@@ -200,12 +202,10 @@ static int cpio_next(struct xw_source *s, const struct xw_entry **e)
 		if (rc)
 			return rc;
 		if (c->part) {
-			c->feed = xw_la_release(c->part);
+			c->failed = xw_cpio_part_release(c->part, &c->feed);
 			c->part = NULL;
-			if (!c->feed) {
+			if (c->failed) {
 				c->raw = NULL;
-				c->failed =
-					s->diag && s->diag->code ? s->diag->code : XW_ERR_INTERNAL;
 				return c->failed;
 			}
 		}
@@ -259,7 +259,6 @@ int xw_cpio_open(struct xw_feed *feed, const struct xw_archive_params *p, unsign
 		.ops = &ops, .diag = p->diag, .total = p->total, .name = strdup(p->name)};
 	c->params = *p;
 	c->params.name = c->src.name;
-	c->params.chained = true;
 	c->params.drain = false;
 	c->feed = feed;
 	c->raw = feed->raw;

@@ -3,7 +3,8 @@
 #ifndef XW_IMPORT_CPIO_H
 #define XW_IMPORT_CPIO_H
 
-#include "import/libarchive.h"
+#include "import/input.h"
+#include "import/source.h"
 
 #define XW_CPIO_DEPTH_MAX 4u /* limit for nested compression */
 

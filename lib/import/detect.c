@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "disk/foreign.h"
 #include "import/cpio.h"
 #include "import/dir.h"
-#include "import/foreign.h"
 #include "import/libarchive.h"
 #include "import/oci.h"
 #include "import/tar.h"
@@ -52,20 +52,24 @@ static int open_file(struct opening *op, struct xw_source **out)
 	return xw_fail_errno(op->diag, XW_ERR_IO, errno, "%s: cannot reopen", op->name);
 }
 
-/* Refuse a filesystem image, even if an archive format matches its first bytes. */
+/* Refuse what is neither an archive nor compressed, even if an archive format matches it. */
 static int refuse_foreign(struct opening *op, struct xw_feed *f)
 {
 	const ssize_t have = xw_feed_peek(f, XW_FOREIGN_LOOK);
-	const char *what = have > 0 ? xw_foreign_kind(xw_feed_head(f), (size_t)have) : NULL;
+	const struct xw_foreign *kind;
+	const char *ext;
 
 	if (have < 0)
 		return xw_fail(op->diag, (int)have, "%s: %s", op->name, f->err);
-	if (!what)
-		return 0;
-	return xw_fail(op->diag, XW_ERR_INPUT, "%s: is %s, not an archive%s", op->name, what,
-		       !strncmp(what, "an ext", 6)     ? "; convert it with xw-export"
-		       : !strncmp(what, "an mtree", 8) ? "; convert it with 'bsdtar -cf - @FILE'"
-						       : "");
+	kind = xw_foreign_find(xw_feed_head(f), (size_t)have);
+	if (kind && kind->role == XW_FOREIGN_OTHER)
+		return xw_fail(op->diag, XW_ERR_INPUT, "%s: is %s, not an archive%s%s", op->name,
+			       kind->what, kind->advice ? "; " : "",
+			       kind->advice ? kind->advice : "");
+	ext = kind ? NULL : xw_foreign_ext(xw_feed_head(f), (size_t)have);
+	return ext ? xw_fail(op->diag, XW_ERR_INPUT,
+			     "%s: is %s, not an archive; convert it with xw-export", op->name, ext)
+		   : 0;
 }
 
 static struct xw_oci_open oci_open(const struct opening *op)
@@ -123,7 +127,7 @@ static int open_plain(struct opening *op, struct xw_feed *feed, unsigned depth,
 			return rc;
 	}
 	tar = tar && !op->o->by_libarchive;
-	if (!tar && xw_cpio_begins(xw_feed_head(f), (size_t)have))
+	if (!op->o->by_libarchive && !tar && xw_cpio_begins(xw_feed_head(f), (size_t)have))
 		return xw_cpio_open(steal(f), &p, depth, op->o->threaded, out);
 	f->leaves_rest = false;
 	if (!tar && !compressed && S_ISREG(op->st.st_mode))

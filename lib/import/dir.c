@@ -403,8 +403,9 @@ static int visit(struct dir *d, const char *name)
 	memset(&d->e, 0, sizeof(d->e));
 	if (set_path(d, l->path_len, name))
 		return d->failed;
-	if (d->o.excluded && d->o.excluded(d->o.excluded_arg, path_of(d)))
-		return 0;
+	rc = d->o.excluded ? d->o.excluded(d->o.excluded_arg, path_of(d)) : 0;
+	if (rc)
+		return rc < 0 ? dir_fail(d, ENOMEM, "cannot compare with --exclude") : 0;
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return dir_fail(d, errno, "cannot stat");
 	if (is_skipped(d, &st)) {

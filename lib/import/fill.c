@@ -363,7 +363,10 @@ static int add_entry(struct xw_fill *f, struct xw_source *s, const struct xw_ent
 	f->entry = e;
 	if (e->listed)
 		return xw_fill_table_entry(f, e);
-	if (xw_select_excluded(f->select, path) || xw_select_too_old(f->select, e))
+	rc = xw_select_excluded(f->select, path);
+	if (rc < 0)
+		return xw_fail_nomem(f->diag, "--exclude");
+	if (rc || xw_select_too_old(f->select, e))
 		return 0;
 	rc = xw_select_transform(f->select, XW_TRANSFORM_NAME, &path);
 	if (rc)

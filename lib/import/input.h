@@ -20,7 +20,6 @@ struct xw_archive_params {
 	uint64_t total; /* size of the input if known, else 0 */
 	bool compressed; /* progress is counted in compressed bytes */
 	bool drain; /* read a stream on after the end of the archive, see xw_input_read_limit() */
-	bool chained; /* libarchive: xw_la_release() will be called */
 	bool verified; /* tar: verified by a digest, so a missing end mark is not truncation */
 };
 

@@ -174,30 +174,44 @@ static bool valid_regexp(const char *text)
 	return true;
 }
 
+/* Where a part of the line begins, from 1. */
+static size_t column(const struct xw_line *line, const char *at)
+{
+	return (size_t)(at - line->text) + 1;
+}
+
 /*
  * Find the invalid line of a file that libselinux has rejected, since it does not report the line.
  */
 static int check_context(void *arg, struct xw_line *line)
 {
 	enum { REGEXP, TYPE, CONTEXT };
+	const char *first = line->text + strspn(line->text, " \t\r\v\f"), *p = first;
 	char *words[CONTEXT + 1] = {NULL};
 	size_t n;
 
 	(void)arg;
-	if (*line->text == '#')
+	if (*first == '#')
 		return 0;
+	while (*p && (unsigned char)*p < 0x80)
+		p++;
+	if (*p)
+		return xw_line_fail(line, "column %zu: the byte 0x%02X is not ASCII",
+				    column(line, p), (unsigned char)*p);
 	n = xw_line_words(line, words, XW_ARRAY_SIZE(words));
 	if (n == 0)
 		return 0;
 	if (n < CONTEXT)
-		return xw_line_fail(line, "must be REGEXP [-TYPE] CONTEXT");
+		return xw_line_fail(line, "column %zu: must be REGEXP [-TYPE] CONTEXT",
+				    column(line, first));
 	if (n > CONTEXT &&
 	    (words[TYPE][0] != '-' || !strchr("-bcdpls", words[TYPE][1]) || words[TYPE][2]))
-		return xw_line_fail(line, "the type '%.80s' is not --, -b, -c, -d, -l, -p or -s",
-				    words[TYPE]);
+		return xw_line_fail(
+			line, "column %zu: the type '%.80s' is not --, -b, -c, -d, -l, -p or -s",
+			column(line, words[TYPE]), words[TYPE]);
 	if (!valid_regexp(words[REGEXP]))
-		return xw_line_fail(line, "'%.80s' is not a valid regular expression",
-				    words[REGEXP]);
+		return xw_line_fail(line, "column %zu: '%.80s' is not a valid regular expression",
+				    column(line, words[REGEXP]), words[REGEXP]);
 	return 0;
 }
 

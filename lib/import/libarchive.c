@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads archives through libarchive: cpio, zip, 7z, iso9660, ar, rar, xar, cab, lha, warc.
+ * Reads archives through libarchive: zip, 7z, iso9660, ar, rar, xar, cab, lha, warc.
  *
  * mtree is excluded: its reader reads contents from host files that the archive names. raw is
  * excluded: it would accept any file as an archive with one member.
@@ -52,9 +52,6 @@ struct la {
 
 	struct xw_input *in; /* stream input */
 	size_t held;
-	const unsigned char *block; /* the held block */
-	unsigned char *tail; /* chained: copy of the block before the held one, tail_len bytes */
-	size_t tail_len;
 	int fd; /* file input, if `in` is NULL */
 	/* file offset of the archive; offset of the next read, relative to it */
 	int64_t base, pos;
@@ -95,10 +92,6 @@ static la_ssize_t stream_read(struct archive *a, void *arg, const void **buf)
 	size_t len;
 	int rc;
 
-	if (l->tail && l->held) {
-		memcpy(l->tail, l->block, l->held);
-		l->tail_len = l->held;
-	}
 	xw_input_consume(l->in, l->held);
 	l->held = 0;
 	rc = xw_input_get(l->in, &p, &len);
@@ -109,7 +102,6 @@ static la_ssize_t stream_read(struct archive *a, void *arg, const void **buf)
 		return ARCHIVE_FATAL;
 	}
 	l->held = len;
-	l->block = p;
 	*buf = p;
 	return (la_ssize_t)len;
 }
@@ -462,40 +454,9 @@ static void la_close(struct xw_source *s)
 	free(l->acl_default);
 	xw_vec_free(&l->xattrs);
 	xw_vec_free(&l->segs);
-	free(l->tail);
 	free(l->buf);
 	free(l->src.name);
 	free(l);
-}
-
-/*
- * Get the feed back from libarchive, which has read beyond the end of the archive, at most by what
- * formats and filters need to recognize themselves: less than the held block and the one before it.
- */
-struct xw_feed *xw_la_release(struct xw_source *s)
-{
-	struct la *l = (struct la *)s;
-	const uint64_t end = (uint64_t)archive_filter_bytes(l->a, -1), at = xw_input_pos(l->in);
-	const uint64_t back = end < at ? at - end : 0;
-	struct xw_feed *feed = NULL;
-	int rc = back > l->tail_len || (!back && end - at > l->held) ? XW_ERR_INTERNAL : 0;
-
-	if (!rc && !back)
-		xw_input_consume(l->in, end - at);
-	if (!rc) {
-		rc = xw_input_release(l->in, &feed);
-		l->in = NULL;
-		l->fd = -1;
-		if (!rc)
-			rc = xw_feed_unread(feed, l->tail + l->tail_len - back, back);
-	}
-	if (rc) {
-		xw_fail(l->src.diag, rc, "%s: %s", l->src.name, xw_err_text(rc));
-		xw_feed_close(feed);
-		feed = NULL;
-	}
-	la_close(s);
-	return feed;
 }
 
 /*
@@ -526,7 +487,9 @@ void xw_la_support_filters(struct archive *a)
  */
 #pragma weak archive_read_support_format_xar
 
-/* tar is needed for filters that xw_feed_decompress() does not recognize, and for tests. */
+/*
+ * tar and cpio are needed for filters that xw_feed_decompress() does not recognize, and for tests.
+ */
 static void support_formats(struct archive *a)
 {
 	xw_la_support_filters(a);
@@ -596,9 +559,7 @@ static int la_new(struct xw_input *in, int fd, const struct xw_archive_params *p
 		l->utf8 = newlocale(LC_CTYPE_MASK, locales[i], (locale_t)0);
 	if (!l->in)
 		l->buf = malloc(FILE_BYTES);
-	if (p->chained)
-		l->tail = malloc(XW_INPUT_UNIT);
-	if (!l->src.name || !l->a || (!l->in && !l->buf) || (p->chained && !l->tail)) {
+	if (!l->src.name || !l->a || (!l->in && !l->buf)) {
 		la_close(&l->src);
 		return xw_fail_nomem(p->diag, "the archive reader");
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads all formats except tar, through libarchive. Internal to lib/import. */
+/* Reads all formats except tar and cpio, through libarchive. Internal to lib/import. */
 #ifndef XW_IMPORT_LIBARCHIVE_H
 #define XW_IMPORT_LIBARCHIVE_H
 
@@ -10,11 +10,6 @@ struct archive;
 
 /* Open an archive in a stream and read its first header. Owns in, also on failure. */
 int xw_la_open(struct xw_input *in, const struct xw_archive_params *p, struct xw_source **out);
-/*
- * Close a chained source after the end of its archive, and return its feed, which continues after
- * the archive. NULL: a failure, with a message; the feed is closed.
- */
-struct xw_feed *xw_la_release(struct xw_source *s);
 /*
  * Open an archive in a regular file, from its current offset; seekable, as some formats require.
  * Owns fd, also on failure.

@@ -313,13 +313,14 @@ bool xw_select_strip(const struct xw_select *s, struct xw_slice path, struct xw_
 	return p < end;
 }
 
-static bool match(const char *pattern, struct xw_slice text, int flags)
+/* 1: the text matches, 0: it does not, or XW_ERR_NOMEM. */
+static int match(const char *pattern, struct xw_slice text, int flags)
 {
 	char stack[512], *buf = text.len < sizeof(stack) ? stack : malloc(text.len + 1);
-	bool hit;
+	int hit;
 
 	if (!buf)
-		return false;
+		return XW_ERR_NOMEM;
 	memcpy(buf, text.p, text.len);
 	buf[text.len] = 0;
 	hit = !fnmatch(pattern, buf, flags);
@@ -328,51 +329,60 @@ static bool match(const char *pattern, struct xw_slice text, int flags)
 	return hit;
 }
 
-/* Does any --exclude pattern match this tail of a path? top: the tail is the whole path. */
-static bool matches_any(const struct xw_select *s, struct xw_slice tail, bool top)
+/*
+ * Does any --exclude pattern match this tail of a path? 1, 0 or XW_ERR_NOMEM. top: the tail is the
+ * whole path.
+ */
+static int matches_any(const struct xw_select *s, struct xw_slice tail, bool top)
 {
 	for (size_t i = 0; i < s->exclude.n; i++) {
 		const char *pattern = s->exclude.v[i];
 		const bool anchored = is_anchored(pattern);
 
-		if ((top || !anchored) && match(pattern + 2 * anchored, tail, FNM_LEADING_DIR))
-			return true;
+		const int hit =
+			top || !anchored ? match(pattern + 2 * anchored, tail, FNM_LEADING_DIR) : 0;
+
+		if (hit)
+			return hit;
 	}
-	return false;
+	return 0;
 }
 
-bool xw_select_excluded(const struct xw_select *s, struct xw_slice path)
+int xw_select_excluded(const struct xw_select *s, struct xw_slice path)
 {
 	const char *p = path.p, *end = p + path.len;
 	bool top = true;
 
 	if (!s->exclude.n)
-		return false;
+		return 0;
 	while (skip_dots(&p, end))
 		;
 	while (end > p && end[-1] == '/')
 		end--;
 	while (p < end) {
 		struct xw_slice tail = {p, (size_t)(end - p)};
+		const int hit = matches_any(s, tail, top);
 
-		if (matches_any(s, tail, top))
-			return true;
+		if (hit)
+			return hit;
 		top = false;
 		while (p < end && *p != '/')
 			p++;
 		while (p < end && *p == '/')
 			p++;
 	}
-	return false;
+	return 0;
 }
 
-bool xw_select_xattr_excluded(const struct xw_select *s, struct xw_slice name)
+int xw_select_xattr_excluded(const struct xw_select *s, struct xw_slice name)
 {
 	for (size_t i = 0; i < s->xattrs_exclude.n; i++) {
-		if (match(s->xattrs_exclude.v[i], name, 0))
-			return true;
+		const int hit = match(s->xattrs_exclude.v[i], name, 0);
+
+		if (hit)
+			return hit;
 	}
-	return false;
+	return 0;
 }
 
 uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory)

@@ -50,10 +50,12 @@ int xw_select_transform(const struct xw_select *s, enum xw_transform_what what,
 bool xw_select_strip(const struct xw_select *s, struct xw_slice path, struct xw_slice *out);
 /*
  * Does an --exclude pattern match the path, a parent directory, or any tail of the path after a
- * slash? A pattern that starts with "./" matches only whole paths.
+ * slash? A pattern that starts with "./" matches only whole paths. 1, 0 or XW_ERR_NOMEM, without a
+ * message.
  */
-bool xw_select_excluded(const struct xw_select *s, struct xw_slice path);
-bool xw_select_xattr_excluded(const struct xw_select *s, struct xw_slice name);
+int xw_select_excluded(const struct xw_select *s, struct xw_slice path);
+/* Does an --xattrs-exclude pattern match the name? 1, 0 or XW_ERR_NOMEM, without a message. */
+int xw_select_xattr_excluded(const struct xw_select *s, struct xw_slice name);
 /* Permission bits after --mode. */
 uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory);
 /* Owner and group after --owner, --group and the maps. */

@@ -127,14 +127,14 @@ struct xw_source_opts {
 	 */
 	struct xw_file_id skip[2];
 	/*
-	 * Directory source: returns true for paths to be skipped with everything below them. They
-	 * are not accessed, and the contents of a file with several names belong to the first name
-	 * that is not skipped. NULL: none.
+	 * Directory source: returns 1 for paths to be skipped with everything below them, 0, or
+	 * XW_ERR_NOMEM. Skipped paths are not accessed, and the contents of a file with several
+	 * names belong to the first name that is not skipped. NULL: none.
 	 */
-	bool (*excluded)(const void *arg, struct xw_slice path);
+	int (*excluded)(const void *arg, struct xw_slice path);
 	const void *excluded_arg;
 	struct xw_feed_tick tick; /* called while waiting for input */
-	bool by_libarchive; /* for tests: read tar by libarchive, too */
+	bool by_libarchive; /* for tests: read tar and cpio by libarchive, too */
 	bool no_oci; /* treat container images as plain directories and archives */
 	const char *platform; /* for container images: OS/ARCH[/VARIANT]; NULL: this machine */
 	struct xw_spool_opts spool; /* limits for temporary files */
@@ -143,9 +143,9 @@ struct xw_source_opts {
 /*
  * Open a source. path: a directory, an archive file, "-" for standard input (which stays open), or
  * a container image: an OCI layout or an archive of `docker save`, with or without a prefix
- * (import/oci.h). Format and compression are detected from the first bytes: tar is read by our own
- * reader, everything else by libarchive. diag must outlive the source. Failures: XW_ERR_IO (cannot
- * open, cannot read), XW_ERR_INPUT (empty, unknown format), XW_ERR_TRUNCATED.
+ * (import/oci.h). Format and compression are detected from the first bytes: tar and cpio are read by
+ * our own readers, everything else by libarchive. diag must outlive the source. Failures: XW_ERR_IO
+ * (cannot open, cannot read), XW_ERR_INPUT (empty, unknown format), XW_ERR_TRUNCATED.
  */
 int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,
 		   struct xw_source **out);

@@ -64,7 +64,7 @@ int xw_tar_fail(struct xw_tar *t, int code, const char *fmt, ...)
 /* Fail because of rc of the input, or because it ended (0) within the current member. */
 int xw_tar_fail_input(struct xw_tar *t, int rc);
 /* Warn once for each bit. */
-enum { XW_TAR_WARN_ACE, XW_TAR_WARN_TYPE, XW_TAR_WARN_SKIPPED, XW_TAR_WARN_ZERO };
+enum { XW_TAR_WARN_ACE, XW_TAR_WARN_ACL, XW_TAR_WARN_TYPE, XW_TAR_WARN_SKIPPED, XW_TAR_WARN_ZERO };
 void xw_tar_warn(struct xw_tar *t, unsigned bit, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Set the payload of the current member to n + tail bytes. data: the consumer may read n bytes. */

@@ -386,7 +386,13 @@ static int one_header(struct xw_tar *t)
 		return read_body(t, &t->name, (uint64_t)size, XW_TAR_NAME_MAX);
 	case 'K':
 		return read_body(t, &t->link, (uint64_t)size, XW_TAR_NAME_MAX);
-	case 'A': /* Solaris ACL */
+	case 'A': /* Solaris: an ACL of POSIX or NFSv4 */
+		xw_tar_warn(t, XW_TAR_WARN_ACL,
+			    "the ACL of '%.*s' is lost: a header of type 'A' (Solaris); further "
+			    "ones are not reported",
+			    XW_SHOWN(t->e.path));
+		xw_tar_payload(t, (uint64_t)size, 0, false);
+		return xw_tar_finish(t);
 	case 'E': /* Solaris extended attributes */
 	case 'I': /* star: an inode without contents */
 	case 'N': /* old GNU: list of renames */

@@ -21,6 +21,7 @@ struct row {
 	const char *needs[2]; /* features that must be set too */
 	const char *conflicts; /* feature that must be clear */
 	const char *replaces; /* feature that this one clears */
+	const char *removal; /* for a message: the command that removes it; NULL: none */
 };
 
 #define C XW_FW_COMPAT
@@ -68,9 +69,17 @@ static const struct row rows[] = {
 	{"bigalloc", {0}, R, XW_RO_BIGALLOC, true, {"extent"}, 0, 0},
 	{"metadata_csum", {0}, R, XW_RO_METADATA_CSUM, true, {0}, 0, "uninit_bg"},
 	{"replica", {0}, R, 0x00800, false, {0}, 0, 0},
-	{"read-only", {"readonly"}, R, 0x01000, false, {0}, 0, 0},
+	{"read-only", {"readonly"}, R, XW_RO_READONLY, false, {0}, 0, 0},
 	{"project", {0}, R, XW_RO_PROJECT, true, {0}, 0, 0},
-	{"shared_blocks", {0}, R, 0x04000, false, {0}, 0, 0},
+	{"shared_blocks",
+	 {0},
+	 R,
+	 XW_RO_SHARED_BLOCKS,
+	 false,
+	 {0},
+	 0,
+	 0,
+	 "xw-fsck -f -E unshare_blocks removes shared_blocks"},
 	{"verity", {0}, R, XW_RO_VERITY, true, {0}, 0, 0},
 	{"orphan_present", {0}, R, XW_RO_ORPHAN_PRESENT, false, {0}, 0, 0},
 	{"itree", {0}, R, XW_RO_ITREE, true, {"dir_index"}, "bigalloc", 0},
@@ -126,6 +135,24 @@ void xw_feature_words(const struct xw_features *f, char list[XW_FEATURE_WORDS])
 						len ? " " : "", name ? name : unknown);
 		}
 	}
+}
+
+static const char *find_removal(const struct xw_features *f)
+{
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		if (row_set(f, &rows[i]) && rows[i].removal)
+			return rows[i].removal;
+	}
+	return "a newer version or another tool is needed";
+}
+
+int xw_features_refuse(const char *name, const struct xw_features *f, struct xw_diag *diag)
+{
+	char list[XW_FEATURE_WORDS];
+
+	xw_feature_words(f, list);
+	return xw_fail(diag, XW_ERR_UNSUPPORTED, "%s: unsupported feature%s %.400s; %s", name,
+		       strchr(list, ' ') ? "s" : "", list, find_removal(f));
 }
 
 int xw_feature_find(const char *name, size_t len, enum xw_feature_word *word, uint32_t *bit)

@@ -26,6 +26,11 @@ const char *xw_feature_name(enum xw_feature_word word, uint32_t bit);
 #define XW_FEATURE_WORDS (96 * 24)
 void xw_feature_words(const struct xw_features *f, char list[XW_FEATURE_WORDS]);
 /*
+ * Fail with XW_ERR_UNSUPPORTED because the filesystem `name` has these features: the message names
+ * them, and the command that removes them, if there is one.
+ */
+int xw_features_refuse(const char *name, const struct xw_features *f, struct xw_diag *diag);
+/*
  * Find a feature by its name or an alias ("extents" for extent, "gdt_csum" and "uninit_groups" for
  * uninit_bg), ignoring case. XW_ERR_NOTFOUND: unknown name.
  */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "plan/features.h"
 #include "read/copies.h"
 
 #define CACHE_BYTES (2u << 20)
@@ -109,8 +110,9 @@ static int check_features(struct xw_image *img)
 			       "clear_pending, then xw-fsck -f",
 			       img->dev->name);
 	if (unknown && !(img->flags & XW_IMAGE_ANY_FEATURES))
-		return xw_fail(img->diag, XW_ERR_UNSUPPORTED,
-			       "%s: unknown incompat features 0x%" PRIx32, img->dev->name, unknown);
+		return xw_features_refuse(img->dev->name,
+					  &(struct xw_features){.w[XW_FW_INCOMPAT] = unknown},
+					  img->diag);
 	return 0;
 }
 

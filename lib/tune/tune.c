@@ -158,14 +158,15 @@ static int finish(struct xw_tune_run *t)
 
 static int run(struct xw_tune_run *t)
 {
+	struct xw_features unknown = {{0}};
 	int rc = xw_tune_get_super(t, &t->sb);
 
 	if (rc)
 		return rc;
-	if (t->sb.feature_ro_compat & ~(XW_UPDATE_RO_KNOWN | XW_RO_READONLY))
-		return xw_tune_refuse(
-			t, XW_ERR_UNSUPPORTED, "unknown read-only compatible features 0x%" PRIx32,
-			t->sb.feature_ro_compat & ~(XW_UPDATE_RO_KNOWN | XW_RO_READONLY));
+	unknown.w[XW_FW_RO_COMPAT] =
+		t->sb.feature_ro_compat & ~(XW_UPDATE_RO_KNOWN | XW_RO_READONLY);
+	if (unknown.w[XW_FW_RO_COMPAT])
+		return xw_features_refuse(t->name, &unknown, t->diag);
 	rc = xw_tune_check_super(t);
 	if (rc)
 		return rc;

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "plan/features.h"
 #include "update/update_internal.h"
 #include "update/xattrs.h"
 
@@ -46,9 +47,11 @@ static int check(struct xw_update *u, const struct xw_update_opts *opts)
 			      "has the feature read-only; xw-tune -O ^read-only clears it");
 	if (sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN &&
 	    !(opts->unchecked && opts->image_flags & XW_IMAGE_ANY_FEATURES))
-		return xw_fail(u->diag, XW_ERR_UNSUPPORTED,
-			       "%s: unknown read-only compatible features 0x%" PRIx32,
-			       u->img->dev->name, sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN);
+		return xw_features_refuse(
+			u->img->dev->name,
+			&(struct xw_features){.w[XW_FW_RO_COMPAT] =
+						      sb->feature_ro_compat & ~XW_UPDATE_RO_KNOWN},
+			u->diag);
 	if (!opts->unchecked && sb->feature_incompat & XW_INCOMPAT_RECOVER)
 		return refuse(u, XW_ERR_STATE,
 			      "the journal needs recovery; mount "

@@ -78,6 +78,12 @@ int xw_xattr_set_put_raw(struct xw_xattr_set *s, uint8_t index, const char *name
  */
 int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *name, size_t name_len,
 			  xw_ino inum, uint32_t value_len, struct xw_diag *diag);
+/*
+ * Why Linux would never return the attribute (constant string), although ext4 can store it: for
+ * callers that drop it with a warning. NULL: it would.
+ */
+const char *xw_xattr_unusable(const char *full_name, size_t len, const void *value,
+			      size_t value_len);
 /* NULL if missing; valid until the set changes. */
 const struct xw_xattr *xw_xattr_set_find(const struct xw_xattr_set *s, uint8_t index,
 					 const char *name, size_t name_len);

@@ -3,8 +3,8 @@
 #include "config.h"
 
 #include "base/auto.h"
-#include "cli/archive.h"
 #include "cli/escape.h"
+#include "cli/foreign.h"
 #include "cli/options.h"
 #include "cli/partition.h"
 #include "cli/stock.h"
@@ -53,13 +53,15 @@ bool cli_text_no_filesystem(const char *image, const char *text)
 static void print_error(const struct cli_line *l, const char *text, bool json)
 {
 	auto_free char *named = cli_line_text(l, text);
+	bool is_disk;
 
 	text = named ? named : text;
 	cli_error("%s", text);
-	if (l->image && !l->placed && cli_text_no_filesystem(l->image, text))
-		cli_partition_hint(l->image);
-	if (l->image && !l->partition && strstr(text, "an ext2, ext3 or ext4 filesystem"))
-		cli_archive_hint(l->image);
+	is_disk = l->image && !l->placed && cli_text_no_filesystem(l->image, text) &&
+		  cli_partition_hint(l->image);
+	if (l->image && !is_disk && !l->partition &&
+	    strstr(text, "an ext2, ext3 or ext4 filesystem"))
+		cli_foreign_hint(l->image);
 	if (json)
 		print_json_error(text);
 }

@@ -13,7 +13,7 @@
 static void print_removed(FILE *out, const struct xw_import_result *r)
 {
 	if (r->removed_inodes)
-		cli_row(out, "removed", "%s, %s",
+		cli_row(out, "removed", "%s; %s freed, rebuilt directories included",
 			cli_plural(r->removed_inodes, "existing file", "existing files").s,
 			cli_size(r->freed_blocks * r->block_size).s);
 	if (r->orphans)

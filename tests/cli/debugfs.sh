@@ -392,7 +392,7 @@ dbg -w -R "ssv feature_incompat 0x200002c2" y.img
 cp y.img unknown
 for verb in "mkdir /q" "rm /file" "write text /text" "punch /file 0"; do
 	dbg -q -w -R "$verb" y.img
-	fails 1 'unknown incompat features 0x20000000' "a feature that nobody knows: $verb"
+	fails 1 'unsupported feature FEATURE_I29; ' "a feature that nobody knows: $verb"
 done
 is "a feature that nobody knows: nothing was changed" cmp unknown y.img
 printf 'open -f -w y.img\nmkdir /q\nclose\n' >requests

@@ -246,7 +246,7 @@ cp img before
 for o in '-L x' '-U random' '-m 1' '-O ^dir_index'; do
 	# shellcheck disable=SC2086
 	tune $o img
-	fails 1 'unknown read-only compatible features 0x20000000' "a feature that is not known: not $o"
+	fails 1 'unsupported feature FEATURE_R29; ' "a feature that is not known: not $o"
 	is "    which changes nothing" cmp before img
 done
 

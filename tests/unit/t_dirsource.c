@@ -101,7 +101,7 @@ START_TEST(order)
 }
 END_TEST
 
-static bool is_excluded(const void *arg, struct xw_slice path)
+static int is_excluded(const void *arg, struct xw_slice path)
 {
 	return path.len == strlen(arg) && !memcmp(path.p, arg, path.len);
 }

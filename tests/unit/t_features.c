@@ -173,6 +173,31 @@ START_TEST(check_conflict)
 }
 END_TEST
 
+static const struct {
+	const char *text;
+	struct xw_features f;
+} refusals[] = {
+	{"disk: unsupported feature shared_blocks; xw-fsck -f -E unshare_blocks removes "
+	 "shared_blocks",
+	 {{0, 0, XW_RO_SHARED_BLOCKS}}},
+	{"disk: unsupported features compression shared_blocks; xw-fsck -f -E unshare_blocks "
+	 "removes shared_blocks",
+	 {{0, 1, XW_RO_SHARED_BLOCKS}}},
+	{"disk: unsupported feature compression; a newer version or another tool is needed",
+	 {{0, 1, 0}}},
+	{"disk: unsupported feature FEATURE_R29; a newer version or another tool is needed",
+	 {{0, 0, 1u << 29}}},
+};
+
+START_TEST(refused)
+{
+	struct xw_diag diag = {0};
+
+	ck_assert_int_eq(xw_features_refuse("disk", &refusals[_i].f, &diag), XW_ERR_UNSUPPORTED);
+	ck_assert_str_eq(diag.text, refusals[_i].text);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("features");
@@ -183,6 +208,7 @@ int main(void)
 	unit_add_rows(t, apply, lists, list);
 	unit_add_rows(t, check_rules, checks, list);
 	tcase_add_test(t, check_conflict);
+	unit_add_rows(t, refused, refusals, text);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

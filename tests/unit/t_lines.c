@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "disk/foreign.h"
 #include "import/cpio.h"
 #include "import/devtable.h"
-#include "import/foreign.h"
 #include "import/idmap.h"
 #include "import/labels.h"
 #include "import/oci.h"
@@ -254,9 +254,15 @@ static const struct {
 	{"hsqs", 4, "a squashfs image", false},
 	{"hsq", 3, NULL, false},
 	{"#mtree\n", 7, "an mtree specification, whose files are elsewhere", false},
-	{"070701", 6, NULL, true},
-	{"070707", 6, NULL, true},
-	{"070703", 6, NULL, false},
+	{"QFI\xfb", 4, "a qcow2 image", false},
+	{"KDMV", 4, "a VMDK image", false},
+	{"vhdxfil", 7, NULL, false},
+	{"vhdxfile", 8, "a VHDX image", false},
+	{"\x3a\xff\x26\xed", 4, "an Android sparse image", false},
+	{"\xfc\x4e\x2b\xa9", 4, "a member of an md array", false},
+	{"070701", 6, "a cpio archive", true},
+	{"070707", 6, "a cpio archive", true},
+	{"070703", 6, "a cpio archive", false},
 	{"\xc7\x71\0\0\0\0\0\x80\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0\0", 26, NULL, true},
 	{"\x71\xc7\0\0\0\0\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\0", 26, NULL, true},
 	{"\x71\xc7\0\0\0\0\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 26, NULL, false},
@@ -266,10 +272,10 @@ static const struct {
 START_TEST(first_bytes)
 {
 	const unsigned char *p = (const unsigned char *)heads[_i].head;
-	const char *kind = xw_foreign_kind(p, heads[_i].len);
+	const struct xw_foreign *kind = xw_foreign_find(p, heads[_i].len);
 
-	ck_assert_msg(heads[_i].foreign ? kind && !strcmp(kind, heads[_i].foreign) : !kind,
-		      "%.6s is %s", heads[_i].head, kind ? kind : "unknown");
+	ck_assert_msg(heads[_i].foreign ? kind && !strcmp(kind->what, heads[_i].foreign) : !kind,
+		      "%.6s is %s", heads[_i].head, kind ? kind->what : "unknown");
 	ck_assert_msg(xw_cpio_begins(p, heads[_i].len) == heads[_i].cpio, "row %d, %.6s", _i,
 		      heads[_i].head);
 }

@@ -286,6 +286,46 @@ START_TEST(values_elsewhere)
 }
 END_TEST
 
+/* ---- attributes that Linux never returns ---- */
+
+static const struct {
+	const char *name;
+	size_t name_len; /* 0: all of it; else padded with 'n' */
+	const char *value;
+	size_t value_len;
+	bool usable;
+} kernel[] = {
+	{"security.capability", 0, "\0\0\0\1\0\40\0\0\0\0\0", 12, true},
+	{"security.capability", 0, "\1\0\0\2\0\40\0\0\0\0\0\0\0\0\0\0\0\0\0", 20, true},
+	{"security.capability", 0, "\1\0\0\3\0\40\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24, true},
+	{"security.capability", 0, "", 0, false},
+	{"security.capability", 0, "\1\0\0", 3, false},
+	{"security.capability", 0, "\1\0\0\2\0\40\0\0\0\0\0\0\0\0\0\0\0\0\0", 19, false},
+	{"security.capability", 0, "\1\0\0\2\0\40\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24, false},
+	{"security.capability", 0, "\1\0\0\3\0\40\0\0\0\0\0\0\0\0\0\0\0\0\0", 20, false},
+	{"security.capability", 0, "\1\0\0\4\0\40\0\0\0\0\0\0\0\0\0\0\0\0\0", 20, false},
+	{"security.capability", 0, "\2\0\0\2\0\40\0\0\0\0\0\0\0\0\0\0\0\0\0", 20, false},
+	{"security.capability2", 0, "x", 1, true},
+	{"user.capability", 0, "x", 1, true},
+	{"user.", 255, "", 0, true},
+	{"user.", 256, "", 0, false},
+	{"trusted.", 256, "", 0, false},
+	{"security.", 300, "", 0, false},
+};
+
+START_TEST(usable)
+{
+	char name[301];
+	size_t len = strlen(kernel[_i].name);
+
+	memset(name, 'n', sizeof(name));
+	memcpy(name, kernel[_i].name, len);
+	len = XW_MAX(len, kernel[_i].name_len);
+	ck_assert(!xw_xattr_unusable(name, len, kernel[_i].value, kernel[_i].value_len) ==
+		  kernel[_i].usable);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("xattr_set");
@@ -300,6 +340,7 @@ int main(void)
 	tcase_add_loop_test(tc, model, 0, 5);
 	tcase_add_test(tc, acls);
 	tcase_add_test(tc, values_elsewhere);
+	unit_add_table(tc, usable, kernel);
 	suite_add_tcase(s, tc);
 	return unit_main(s);
 }

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include "cli/foreign.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "cli/term.h"
+#include "disk/foreign.h"
+
+void cli_foreign_hint(const char *image)
+{
+	auto_fd int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	auto_free char *head = malloc(XW_FOREIGN_LOOK);
+	const ssize_t n = fd < 0 || !head ? -1 : pread(fd, head, XW_FOREIGN_LOOK, 0);
+	const struct xw_foreign *kind = n > 0 ? xw_foreign_find(head, (size_t)n) : NULL;
+
+	if (!kind)
+		return;
+	if (kind->role == XW_FOREIGN_OTHER)
+		cli_hint("it is %s%s%s", kind->what, kind->advice ? ": " : "",
+			 kind->advice ? kind->advice : "");
+	else
+		cli_hint("it is %s: xw-mkfs -d makes an image of an archive, xw-import adds one to "
+			 "the IMAGE before it%s",
+			 kind->what,
+			 kind->role == XW_FOREIGN_COMPRESSED ? "; a compressed image must be "
+							       "decompressed first"
+							     : "");
+}
