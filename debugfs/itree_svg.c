@@ -13,6 +13,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/auto.h"
+
 enum {
 	DOTS = 1500, /* maximum number of names drawn; more names are sampled */
 	FIELD = 260, /* in pixels */
@@ -152,15 +154,18 @@ static uint64_t reads(const struct dbg_itree_shape *s)
 	return n;
 }
 
-static void series(const struct dbg_itree_shape *s, FILE *out, const struct cli_field *f,
-		   xw_blk low, xw_blk high, bool line)
+static int series(const struct dbg_itree_shape *s, FILE *out, const struct cli_field *f, xw_blk low,
+		  xw_blk high, bool line)
 {
 	const size_t n = XW_MIN(s->names.n, (size_t)DOTS);
-	uint64_t values[DOTS];
+	auto_free uint64_t *values = calloc(DOTS, sizeof(*values));
 
+	if (!values)
+		return XW_ERR_NOMEM;
 	for (size_t i = 0; i < n; i++)
 		values[i] = s->names.v[i * s->names.n / n].table - low;
 	cli_draw_series(out, f, values, n, high - low, line ? 7 : 2, line);
+	return 0;
 }
 
 static int by_hash(const void *x, const void *y)
@@ -171,12 +176,13 @@ static int by_hash(const void *x, const void *y)
 				  : (a->ino > b->ino) - (a->ino < b->ino);
 }
 
-static void visits(struct dbg_itree_shape *s, FILE *out, unsigned top)
+static int visits(struct dbg_itree_shape *s, FILE *out, unsigned top)
 {
 	const struct cli_field f = {CLI_DRAW_MARGIN, top + 64, CLI_DRAW_WIDTH - 2 * CLI_DRAW_MARGIN,
 				    FIELD};
 	const uint64_t by_tree = reads(s);
 	xw_blk low = UINT64_MAX, high = 0;
+	int rc;
 
 	for (size_t i = 0; i < s->names.n; i++) {
 		low = XW_MIN(low, s->names.v[i].table);
@@ -190,10 +196,14 @@ static void visits(struct dbg_itree_shape *s, FILE *out, unsigned top)
 	fprintf(out, "<rect x='%u' y='%u' width='%u' height='%u' class='f'/>\n", f.x, f.y, f.width,
 		f.height);
 	if (!s->names.n)
-		return;
-	series(s, out, &f, low, high, true);
+		return 0;
+	rc = series(s, out, &f, low, high, true);
+	if (rc)
+		return rc;
 	qsort(s->names.v, s->names.n, sizeof(*s->names.v), by_hash);
-	series(s, out, &f, low, high, false);
+	rc = series(s, out, &f, low, high, false);
+	if (rc)
+		return rc;
 	cli_draw_box(out, &(struct cli_box){f.x, top + 26, 12, 12, 7}, "the line");
 	cli_draw_text(out, f.x + 16, top + 36, 'n', "in the order of the itree: %s of table blocks",
 		      cli_plural(by_tree, "read", "reads").s);
@@ -201,6 +211,7 @@ static void visits(struct dbg_itree_shape *s, FILE *out, unsigned top)
 	cli_draw_text(out, f.x + 16, top + 54, 'n',
 		      "in the order of hashes, as readdir of ext4: %s, if one block is kept",
 		      cli_plural(reads(s), "read", "reads").s);
+	return 0;
 }
 
 static void legend(FILE *out, unsigned top)
@@ -233,7 +244,8 @@ int dbg_itree_svg(struct dbg *d, struct dbg_itree_shape *s, FILE *out, const cha
 	top = CLI_DRAW_TOP;
 	rc = levels(s, out, &top);
 	legend(out, top);
-	visits(s, out, top + CLI_DRAW_LEGEND);
+	if (!rc)
+		rc = visits(s, out, top + CLI_DRAW_LEGEND);
 	cli_draw_end(out);
 	return rc;
 }

@@ -24,6 +24,7 @@ struct share {
 	struct dbg *d;
 	XW_VEC(uint64_t) refs; /* a block number for each reference */
 	XW_VEC(uint64_t) contents; /* a hash for each block */
+	struct xw_hash_key key; /* of contents: equal hashes are counted as equal contents */
 	uint64_t blocks, stored, wrong, damaged, ea_inodes;
 	/* number of different contents; maximum of references to one block */
 	uint64_t distinct, most;
@@ -67,8 +68,8 @@ static int one_block(struct share *s, uint8_t *buf, xw_blk blk, uint64_t refs)
 	}
 	s->stored += h.refcount;
 	s->wrong += h.refcount != refs;
-	if (xw_vec_push(&s->contents,
-			xw_hash64(buf + XW_XATTR_BHDR, s->d->img->block_size - XW_XATTR_BHDR, 0)))
+	if (xw_vec_push(&s->contents, xw_hash_secret(&s->key, 0, buf + XW_XATTR_BHDR,
+						     s->d->img->block_size - XW_XATTR_BHDR)))
 		return xw_fail_nomem(&s->d->diag, "contents");
 	return 0;
 }
@@ -124,7 +125,7 @@ static void report(const struct share *s)
 
 int dbg_verb_xattr_share(struct dbg *d, int argc, char **argv)
 {
-	struct share s = {.d = d};
+	struct share s = {.d = d, .key = xw_hash_process_key()};
 	int rc;
 
 	(void)argv;

@@ -15,6 +15,11 @@ AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [treat warnings as er
 	[AS_IF([test "x$enableval" = xyes], [XW_WARNINGS="$XW_WARNINGS -Werror"])])
 XW_CFLAGS="$XW_CFLAGS $XW_WARNINGS"
 AC_SUBST([XW_CFLAGS])
+# The tools run with a stack of 64 KiB. Sanitizers and builds without optimization need larger frames.
+XW_FRAME=-Wframe-larger-than=8192
+AS_CASE([" $CFLAGS $enable_sanitize $enable_fuzz "],
+	[*" -O0 "* | *" yes "* | *-fsanitize* | *--coverage*], [XW_FRAME=])
+AC_SUBST([XW_FRAME])
 ])
 
 # AX_XW_SANITIZE: --enable-sanitize builds everything with ASan and UBSan, findings are fatal.

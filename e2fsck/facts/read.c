@@ -17,7 +17,7 @@ int fsck_keep(struct fsck *f, enum fsck_owner owner, xw_blk blk, const uint8_t *
 
 	if (xw_table_room(t, &kept_kind, NULL))
 		return xw_fail_nomem(&f->ses.diag, "repaired blocks");
-	slot = xw_table_slot(t, &kept_kind, NULL, xw_table_number(blk), &blk);
+	slot = xw_table_slot(t, &kept_kind, NULL, xw_table_number(t, blk), &blk);
 	if (!slot->blk) {
 		slot->data = malloc(f->ses.img->block_size);
 		if (!slot->data)
@@ -63,8 +63,9 @@ int fsck_read(struct fsck *f, xw_blk blk, uint64_t n, void *buf)
 
 	for (uint64_t i = 0; i < n && !rc && f->facts.owners.kept.n; i++) {
 		const xw_blk key = blk + i;
-		const struct fsck_kept *slot = xw_table_get(&f->facts.owners.kept, &kept_kind, NULL,
-							    xw_table_number(key), &key);
+		const struct fsck_kept *slot =
+			xw_table_get(&f->facts.owners.kept, &kept_kind, NULL,
+				     xw_table_number(&f->facts.owners.kept, key), &key);
 
 		if (slot)
 			memcpy((uint8_t *)buf + i * bs, slot->data, bs);

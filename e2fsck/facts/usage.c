@@ -14,7 +14,7 @@ struct fsck_usage *fsck_usage_get(const struct xw_table *usage, uint32_t id)
 {
 	const uint64_t key = fsck_usage_key(id);
 
-	return xw_table_get(usage, &fsck_usage_by_id, NULL, xw_table_number(key), &key);
+	return xw_table_get(usage, &fsck_usage_by_id, NULL, xw_table_number(usage, key), &key);
 }
 
 bool fsck_quota_is_on(struct fsck *f, int type)
@@ -58,7 +58,7 @@ static int add(struct fsck *f, int type, uint32_t id, uint64_t inodes, uint64_t 
 
 	if (xw_table_room(t, &fsck_usage_by_id, NULL))
 		return xw_fail_nomem(&f->ses.diag, "quota usage");
-	u = xw_table_slot(t, &fsck_usage_by_id, NULL, xw_table_number(key), &key);
+	u = xw_table_slot(t, &fsck_usage_by_id, NULL, xw_table_number(t, key), &key);
 	t->n += !u->key;
 	u->key = key;
 	u->inodes += inodes;

@@ -25,7 +25,7 @@ static void *slot_of(struct fsck *f, struct xw_table *t, const struct xw_table_k
 		     uint64_t n, const void *key)
 {
 	if (!xw_table_room(t, kind, NULL))
-		return xw_table_slot(t, kind, NULL, xw_table_number(n), key);
+		return xw_table_slot(t, kind, NULL, xw_table_number(t, n), key);
 	xw_fail_nomem(&f->ses.diag, "extended attributes");
 	return NULL;
 }
@@ -54,7 +54,28 @@ struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino)
 	return slot;
 }
 
-const struct fsck_ea *fsck_ea_at(const struct fsck *f, size_t i)
+static int by_ino(const void *a, const void *b)
 {
-	return xw_table_at(&f->facts.xattrs->eas, &fsck_ea_by_ino, i);
+	const struct fsck_ea *x = a, *y = b;
+
+	return (x->ino > y->ino) - (x->ino < y->ino);
+}
+
+int fsck_ea_list(struct fsck *f, struct fsck_ea **v, size_t *n)
+{
+	const struct xw_table *t = &f->facts.xattrs->eas;
+
+	*n = 0;
+	*v = malloc((t->n + 1) * sizeof(**v));
+	if (!*v)
+		return xw_fail_nomem(&f->ses.diag, "extended attributes");
+	for (size_t i = 0; i < t->size; i++) {
+		const struct fsck_ea *ea = xw_table_at(t, &fsck_ea_by_ino, i);
+
+		if (ea->ino)
+			(*v)[(*n)++] = *ea;
+	}
+	if (*n)
+		qsort(*v, *n, sizeof(**v), by_ino);
+	return 0;
 }

@@ -45,8 +45,8 @@ extern const struct xw_table_kind fsck_xattr_by_block, fsck_ea_by_ino;
 /* Slots of the tables, created if necessary; NULL: out of memory, reported. */
 struct fsck_xattr_block *fsck_xattr_block_slot(struct fsck *f, xw_blk blk);
 struct fsck_ea *fsck_ea_slot(struct fsck *f, xw_ino ino);
-/* Slot i of f->facts.xattrs->eas. */
-const struct fsck_ea *fsck_ea_at(const struct fsck *f, size_t i);
+/* A list of f->facts.xattrs->eas by inode number, as their findings are reported; free it. */
+int fsck_ea_list(struct fsck *f, struct fsck_ea **v, size_t *n);
 void fsck_xattrs_free(struct fsck *f);
 
 #endif

@@ -13,8 +13,10 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/endian.h"
 #include "disk/jsb.h"
 #include "open/open.h"
@@ -657,12 +659,14 @@ static bool has_log(struct xw_dev *dev, const struct xw_super *sb)
 
 int fsck_choose_super(struct fsck *f)
 {
-	struct fsck_copies all = {0};
+	auto_free struct fsck_copies *all = calloc(1, sizeof(*all));
 	uint8_t raw[XW_SUPER_SIZE] = {0};
 	struct fsck_quiet quiet;
 	struct xw_super sb;
 	int rc;
 
+	if (!all)
+		return xw_fail_nomem(&f->ses.diag, "superblocks");
 	memset(&sb, 0, sizeof(sb)); /* superblocks are compared as bytes, padding included */
 	if (f->ses.dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
 		return xw_fail(&f->ses.diag, XW_ERR_INPUT,
@@ -674,19 +678,19 @@ int fsck_choose_super(struct fsck *f)
 	fsck_quiet_end(&quiet);
 	rc = xw_super_decode(raw, &sb);
 	if (f->opts.backup) {
-		const int named = fsck_copies_named(f, &all);
+		const int named = fsck_copies_named(f, all);
 
 		if (named)
 			return named;
-		if (rc || !agrees(&sb, raw, &all.v[0]))
-			return use_copy(f, &all.v[0], &sb, false);
-		all.n = 0; /* the primary is checked as without -b */
+		if (rc || !agrees(&sb, raw, &all->v[0]))
+			return use_copy(f, &all->v[0], &sb, false);
+		all->n = 0; /* the primary is checked as without -b */
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&
 	    !fsck_features_are_implausible(&sb) && has_log(f->ses.dev, &sb))
 		return xw_fail(&f->ses.diag, XW_ERR_UNSUPPORTED,
 			       "%s: an external journal, not a filesystem", f->opts.image);
 	if (!rc && fsck_super_usable(&sb))
-		return mend_primary(f, &sb, raw, &all);
-	return replace_primary(f, &sb, raw, &all);
+		return mend_primary(f, &sb, raw, all);
+	return replace_primary(f, &sb, raw, all);
 }

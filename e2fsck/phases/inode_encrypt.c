@@ -22,7 +22,7 @@ enum { POLICY_UNKNOWN = 1 };
 
 struct policy {
 	xw_ino ino;
-	uint64_t hash; /* of its policy */
+	uint64_t hash; /* of its policy; secret: the comparison relies on it */
 };
 
 static const struct xw_table_kind policy_kind = XW_TABLE_BY_U32(struct policy);
@@ -30,11 +30,12 @@ static const struct xw_table_kind policy_kind = XW_TABLE_BY_U32(struct policy);
 /* Hash the policy of a context. False: the context is damaged. */
 static bool context_policy(const uint8_t *value, uint32_t len, uint64_t *hash)
 {
+	const struct xw_hash_key key = xw_hash_process_key();
 	const uint8_t version = len ? value[0] : 0;
 
 	if (!version || (version == 1 && len != CONTEXT_V1) || (version == 2 && len != CONTEXT_V2))
 		return false;
-	*hash = version > 2 ? POLICY_UNKNOWN : xw_hash64(value, len - NONCE, 0);
+	*hash = version > 2 ? POLICY_UNKNOWN : xw_hash_secret(&key, 0, value, len - NONCE);
 	return true;
 }
 
@@ -88,7 +89,8 @@ static int remember(struct fsck *f, xw_ino ino, uint64_t hash)
 
 	if (xw_table_room(&f->facts.policies, &policy_kind, NULL))
 		return xw_fail_nomem(&f->ses.diag, "encryption policies");
-	slot = xw_table_slot(&f->facts.policies, &policy_kind, NULL, xw_table_number(ino), &ino);
+	slot = xw_table_slot(&f->facts.policies, &policy_kind, NULL,
+			     xw_table_number(&f->facts.policies, ino), &ino);
 	f->facts.policies.n += !slot->ino;
 	*slot = (struct policy){ino, hash};
 	return 0;
@@ -96,10 +98,10 @@ static int remember(struct fsck *f, xw_ino ino, uint64_t hash)
 
 bool fsck_same_policy(const struct fsck *f, xw_ino dir, xw_ino ino)
 {
-	const struct policy *a =
-		xw_table_get(&f->facts.policies, &policy_kind, NULL, xw_table_number(dir), &dir);
-	const struct policy *b =
-		xw_table_get(&f->facts.policies, &policy_kind, NULL, xw_table_number(ino), &ino);
+	const struct policy *a = xw_table_get(&f->facts.policies, &policy_kind, NULL,
+					      xw_table_number(&f->facts.policies, dir), &dir);
+	const struct policy *b = xw_table_get(&f->facts.policies, &policy_kind, NULL,
+					      xw_table_number(&f->facts.policies, ino), &ino);
 
 	return !a || !b || a->hash == b->hash;
 }

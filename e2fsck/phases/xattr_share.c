@@ -15,7 +15,7 @@
 
 /* A block to be merged with others. */
 struct same {
-	uint64_t hash; /* of the block without its header */
+	uint64_t hash; /* of the block without its header; secret, so it groups equal blocks only */
 	struct fsck_xattr_block *b;
 	struct fsck_xattr_block *to; /* the block that its owners shall refer to; NULL: itself */
 };
@@ -37,6 +37,7 @@ static int by_hash(const void *a, const void *b)
 static int hash_all(struct fsck *f, struct fsck_xattr_block *blocks, size_t n, struct same *v,
 		    size_t *out)
 {
+	const struct xw_hash_key key = xw_hash_process_key();
 	const uint32_t bs = f->ses.img->block_size;
 	int rc = 0;
 
@@ -47,9 +48,9 @@ static int hash_all(struct fsck *f, struct fsck_xattr_block *blocks, size_t n, s
 			continue;
 		rc = fsck_read(f, blocks[i].blk, 1, p);
 		if (!rc)
-			v[(*out)++] =
-				(struct same){xw_hash64(p + XW_XATTR_BHDR, bs - XW_XATTR_BHDR, 0),
-					      &blocks[i], NULL};
+			v[(*out)++] = (struct same){
+				xw_hash_secret(&key, 0, p + XW_XATTR_BHDR, bs - XW_XATTR_BHDR),
+				&blocks[i], NULL};
 	}
 	return rc;
 }

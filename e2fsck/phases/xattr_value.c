@@ -359,16 +359,17 @@ static bool is_lost(struct value *v, xw_ino ino, const struct xw_inode *in, bool
 /* List the EA inodes with lost values. Until one is found, only doubtful values are read. */
 static int list_lost(struct value *v, bool doubted)
 {
-	const struct xw_table *t = &v->f->facts.xattrs->eas;
+	auto_free struct fsck_ea *eas = NULL;
 	struct xw_inode in;
-	int rc = 0;
+	size_t n;
+	int rc = fsck_ea_list(v->f, &eas, &n);
 
 	v->lost.n = 0;
-	for (size_t i = 0; !rc && i < t->size && !v->f->ses.stop; i++) {
-		const struct fsck_ea *ea = fsck_ea_at(v->f, i);
+	for (size_t i = 0; !rc && i < n && !v->f->ses.stop; i++) {
+		const struct fsck_ea *ea = &eas[i];
 		bool lost;
 
-		if (!ea->ino || ea->old)
+		if (ea->old)
 			continue;
 		rc = fsck_inode_read(v->f, ea->ino, &in, NULL);
 		if (rc || !is_simple(&in))

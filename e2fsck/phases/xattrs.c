@@ -271,7 +271,8 @@ static int release_unreferenced(struct fsck *f, xw_ino ino, struct fsck_inode *k
 	struct xw_inode in;
 	int rc;
 
-	if (xw_table_get(&f->facts.xattrs->eas, &fsck_ea_by_ino, NULL, xw_table_number(ino), &ino))
+	if (xw_table_get(&f->facts.xattrs->eas, &fsck_ea_by_ino, NULL,
+			 xw_table_number(&f->facts.xattrs->eas, ino), &ino))
 		return 0;
 	known->flags &= (uint8_t)~FSCK_I_EA;
 	if (!FSCK_FOUND(f, EA_INODE_STRAY, .ino = ino))
@@ -300,16 +301,14 @@ static int check_unreferenced(struct fsck *f)
 
 static int check_eas(struct fsck *f)
 {
-	const struct xw_table *t = &f->facts.xattrs->eas;
 	auto_free uint8_t *raw = malloc(f->ses.img->inode_size);
-	int rc = raw ? 0 : xw_fail_nomem(&f->ses.diag, "extended attributes");
+	auto_free struct fsck_ea *eas = NULL;
+	size_t n;
+	int rc = raw ? fsck_ea_list(f, &eas, &n)
+		     : xw_fail_nomem(&f->ses.diag, "extended attributes");
 
-	for (size_t i = 0; !rc && i < t->size && !f->ses.stop; i++) {
-		const struct fsck_ea *ea = xw_table_at(t, &fsck_ea_by_ino, i);
-
-		if (ea->ino)
-			rc = check_ea(f, ea, raw);
-	}
+	for (size_t i = 0; !rc && i < n && !f->ses.stop; i++)
+		rc = check_ea(f, &eas[i], raw);
 	return rc;
 }
 

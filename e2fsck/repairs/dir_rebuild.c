@@ -14,7 +14,6 @@
 
 #include "base/arena.h"
 #include "base/auto.h"
-#include "base/hash.h"
 #include "facts/dirs.h"
 #include "repairs/repairs.h"
 #include "edit/dir.h"
@@ -175,12 +174,12 @@ static bool used_same(const void *arg, const void *slot, const void *key)
 	return a->len == b->len && !memcmp(a->name, b->name, a->len);
 }
 
-static uint64_t used_hash(const void *arg, const void *slot)
+static uint64_t used_hash(const struct xw_table *t, const void *arg, const void *slot)
 {
-	const struct taken *t = slot;
+	const struct taken *a = slot;
 
 	(void)arg;
-	return xw_hash64(t->name, t->len, 0);
+	return xw_table_bytes(t, a->name, a->len);
 }
 
 static const struct xw_table_kind taken_kind = {sizeof(struct taken), used_used, used_same,
@@ -202,7 +201,7 @@ static int use_name(struct renaming *r, const char *name, size_t len)
 
 	if (xw_table_room(&r->taken, &taken_kind, NULL))
 		return XW_ERR_NOMEM;
-	slot = xw_table_slot(&r->taken, &taken_kind, NULL, used_hash(NULL, &key), &key);
+	slot = xw_table_slot(&r->taken, &taken_kind, NULL, used_hash(&r->taken, NULL, &key), &key);
 	if (slot->name)
 		return 0;
 	*slot = key;

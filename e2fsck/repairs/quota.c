@@ -67,6 +67,8 @@ static bool is_missing(const struct fsck_usage *u)
 
 static int add_missing(struct file *q)
 {
+	const bool any = q->wrong;
+
 	for (size_t i = 0; i < q->usage->size; i++) {
 		const struct fsck_usage *u = xw_table_at(q->usage, &fsck_usage_by_id, i);
 		const struct xw_quota_entry e = {
@@ -75,6 +77,8 @@ static int add_missing(struct file *q)
 		if (!is_missing(u))
 			continue;
 		count_wrong(q, e.id);
+		if (!any) /* the table has no order */
+			q->first = XW_MIN(q->first, e.id);
 		if (xw_vec_push(&q->e, e))
 			return XW_ERR_NOMEM;
 	}

@@ -16,18 +16,21 @@
 #include <string.h>
 
 #include "base/hash.h"
-
 #include "report/report.h"
 
-/* The kind of a finding, and its subject, as a number other than 0. */
+/*
+ * The kind of a finding, and its subject, as a number other than 0. A secret one: a name that was
+ * crafted to have the number of another finding would not be reported.
+ */
 static uint64_t hash_of(const struct fsck_about *a)
 {
 	const uint64_t parts[] = {(uint64_t)a->id + 1, a->ino, a->dir, a->group, a->blk, a->lblk};
 	const size_t len = !a->name ? 0 : a->name_len ? a->name_len : strlen(a->name);
-	uint64_t hash = len ? xw_hash64(a->name, len, 0) : 0; /* several names may lead to ino */
+	const struct xw_hash_key key = xw_hash_process_key();
+	/* several names may lead to ino */
+	const uint64_t name = xw_hash_secret(&key, 0, len ? a->name : "", len);
+	const uint64_t hash = xw_hash_secret(&key, name, parts, sizeof(parts));
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(parts); i++)
-		hash = (hash ^ parts[i]) * UINT64_C(0x9E3779B97F4A7C15) ^ hash >> 29;
 	return hash ? hash : 1;
 }
 
@@ -36,8 +39,8 @@ static bool was_left(const struct fsck *f, const struct fsck_about *a)
 	static const struct xw_table_kind numbers = XW_TABLE_BY_U64(uint64_t);
 	const uint64_t n = hash_of(a);
 
-	return xw_table_get(&f->ses.findings.left_before, &numbers, NULL, xw_table_number(n), &n) !=
-	       NULL;
+	return xw_table_get(&f->ses.findings.left_before, &numbers, NULL,
+			    xw_table_number(&f->ses.findings.left_before, n), &n) != NULL;
 }
 
 void fsck_findings_free(struct fsck *f)

@@ -27,7 +27,7 @@ static const struct xw_table_kind slots = XW_TABLE_BY_U32(struct slot);
 
 static struct slot *find(const struct xw_age_linux *l, xw_ino ino)
 {
-	return xw_table_get(&l->at, &slots, NULL, xw_table_number(ino), &ino);
+	return xw_table_get(&l->at, &slots, NULL, xw_table_number(&l->at, ino), &ino);
 }
 
 static int remember(struct xw_age_linux *l, xw_ino ino)
@@ -36,7 +36,7 @@ static int remember(struct xw_age_linux *l, xw_ino ino)
 
 	if (xw_table_room(&l->at, &slots, NULL) || xw_vec_reserve(&l->dirty, l->dirty.n + 1))
 		return xw_fail_nomem(l->u->diag, "delayed allocation");
-	s = xw_table_slot(&l->at, &slots, NULL, xw_table_number(ino), &ino);
+	s = xw_table_slot(&l->at, &slots, NULL, xw_table_number(&l->at, ino), &ino);
 	if (!s->ino)
 		l->at.n++;
 	s->ino = ino;

@@ -14,10 +14,12 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "age/run_internal.h"
 #include "age/world_internal.h"
+#include "base/auto.h"
 #include "fastcommit/fastcommit.h"
 
 /* Timestamps of operations begin this many seconds before opts->now, and never exceed it. */
@@ -286,34 +288,36 @@ static int change(struct xw_age_run *r, struct xw_age_world *w, xw_blk *blk)
 
 static int step(struct xw_age_run *r)
 {
-	struct xw_age_world w = {
-		.top = r->o->dir, .counts = &r->state.counts, .itree = &r->res->itree};
+	auto_free struct xw_age_world *w = calloc(1, sizeof(*w));
 	struct xw_edit *e;
 	xw_blk blk = 0;
-	int rc = xw_age_open(r, &e, &w.u);
+	int rc = w ? xw_age_open(r, &e, &w->u) : xw_fail_nomem(r->diag, "a step");
 
 	if (rc)
 		return rc;
-	r->kernel.u = w.u;
+	w->top = r->o->dir;
+	w->counts = &r->state.counts;
+	w->itree = &r->res->itree;
+	r->kernel.u = w->u;
 	r->kernel.mem = &r->state.memory;
 	r->kernel.watch = r->o->watch;
 	r->kernel.reserved = XW_AGE_DIRS;
 	r->kernel.shortened = 0;
 	if (!r->o->fast && r->o->allocator == XW_AGE_LINUX)
-		w.kernel = &r->kernel;
-	set_time(w.u, r->state.base.now);
-	rc = change(r, &w, &blk);
-	xw_age_world_close(&w);
+		w->kernel = &r->kernel;
+	set_time(w->u, r->state.base.now);
+	rc = change(r, w, &blk);
+	xw_age_world_close(w);
 	if (!rc)
-		rc = xw_update_flush(w.u);
+		rc = xw_update_flush(w->u);
 	if (!rc && !r->finishing)
-		rc = xw_age_state_write(w.u, &r->state, blk);
+		rc = xw_age_state_write(w->u, &r->state, blk);
 	if (!rc)
 		rc = xw_edit_commit(e, NULL);
-	xw_space_stats_add(&r->res->space, w.u->space);
+	xw_space_stats_add(&r->res->space, w->u->space);
 	r->committed |= !rc;
-	r->free = xw_space_free_blocks(w.u->space);
-	xw_update_close(w.u);
+	r->free = xw_space_free_blocks(w->u->space);
+	xw_update_close(w->u);
 	xw_edit_end(e);
 	r->res->total = r->state.counts;
 	if (!rc && r->o->progress)

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The 64-bit content hash of in-memory tables, and the two directory hash rounds of the format.
+ * The secret hash of in-memory tables, the fixed hash of stored values, and the two directory hash
+ * rounds of the format.
+ *
+ * xw_hash_secret is SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012)
+ * of the seed as 8 little-endian bytes and then the input. xw_hash_number leaves out the block of
+ * the length, since all of its inputs have the same one. A fixed function, or one with a guessable
+ * seed, lets an archive choose names that all belong in one slot; each of them then costs a walk
+ * over all earlier ones.
  *
  * xw_hash64 multiplies pairs of 8-byte words to 128 bits and folds the halves onto the inputs (the
- * multiply-and-fold family of wyhash). Both factors are keyed by the seed: a factor of 0 or 1
- * discards the other one, and only an attacker who knows the seed can provoke that. Words are read
- * little-endian, so the result is the same on every machine; decisions of a build may depend on it.
+ * multiply-and-fold family of wyhash). A factor of 0 or 1 discards the other one, and anybody can
+ * provoke that, since the function and its seeds are known. Words are read little-endian, so the
+ * result is the same on every machine; decisions of a build may depend on it.
  *
  * half-MD4: the three rounds of MD4 (RFC 1320) with eight steps each instead of sixteen, on eight
  * words of input. TEA: 16 cycles of the Tiny Encryption Algorithm (Wheeler and Needham), output
  * added to the input register. Both are checked against dx_hash of stock debugfs.
  */
 #include "config.h"
+
+#include <sys/auxv.h>
 
 #include "base/endian.h"
 #include "base/hash.h"
@@ -75,6 +84,97 @@ uint64_t xw_hash64(const void *buf, size_t len, uint64_t seed)
 	h = fold_mul(a ^ k ^ K0, b ^ h);
 	return fold_mul(h ^ k, K0 ^ (uint64_t)len);
 }
+
+/* ---- SipHash ---- */
+
+struct sip {
+	uint64_t v0, v1, v2, v3;
+};
+
+static inline uint64_t rol64(uint64_t v, int n)
+{
+	return v << n | v >> (64 - n);
+}
+
+static inline void sip_round(struct sip *s)
+{
+	s->v0 += s->v1;
+	s->v2 += s->v3;
+	s->v1 = rol64(s->v1, 13) ^ s->v0;
+	s->v3 = rol64(s->v3, 16) ^ s->v2;
+	s->v0 = rol64(s->v0, 32);
+	s->v2 += s->v1;
+	s->v0 += s->v3;
+	s->v1 = rol64(s->v1, 17) ^ s->v2;
+	s->v3 = rol64(s->v3, 21) ^ s->v0;
+	s->v2 = rol64(s->v2, 32);
+}
+
+static inline struct sip sip_begin(const struct xw_hash_key *key)
+{
+	/* "somepseudorandomlygeneratedbytes", as the specification has it */
+	return (struct sip){
+		key->k[0] ^ 0x736f6d6570736575u,
+		key->k[1] ^ 0x646f72616e646f6du,
+		key->k[0] ^ 0x6c7967656e657261u,
+		key->k[1] ^ 0x7465646279746573u,
+	};
+}
+
+static inline void sip_block(struct sip *s, uint64_t m)
+{
+	s->v3 ^= m;
+	sip_round(s);
+	s->v0 ^= m;
+}
+
+static inline uint64_t sip_end(struct sip *s)
+{
+	s->v2 ^= 0xff;
+	sip_round(s);
+	sip_round(s);
+	sip_round(s);
+	return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
+uint64_t xw_hash_secret(const struct xw_hash_key *key, uint64_t seed, const void *buf, size_t len)
+{
+	struct sip s = sip_begin(key);
+	const uint8_t *p = buf;
+	size_t left = len;
+
+	sip_block(&s, seed);
+	for (; left >= 8; left -= 8, p += 8)
+		sip_block(&s, peek64(p));
+	sip_block(&s, load_part(p, left) | (uint64_t)(len + sizeof(seed)) << 56);
+	return sip_end(&s);
+}
+
+uint64_t xw_hash_number(const struct xw_hash_key *key, uint64_t n)
+{
+	struct sip s = sip_begin(key);
+
+	sip_block(&s, n);
+	return sip_end(&s);
+}
+
+/*
+ * The kernel gives each program 16 random bytes (AT_RANDOM in getauxval(3)): a secret of the process
+ * without a global variable, a system call, or waiting for entropy at boot. The C library derives
+ * the stack protector's value from them, so that the key is a hash of them and no copy. Without
+ * them, the address at which the library was loaded has to serve.
+ */
+struct xw_hash_key xw_hash_process_key(void)
+{
+	const uint8_t *random = (const uint8_t *)(uintptr_t)getauxval(AT_RANDOM);
+	struct xw_hash_key key = {{(uintptr_t)xw_hash_process_key, 0}};
+
+	if (random)
+		key = (struct xw_hash_key){{peek64(random), peek64(random + 8)}};
+	return (struct xw_hash_key){{xw_hash_number(&key, 0), xw_hash_number(&key, 1)}};
+}
+
+/* ---- the rounds of directory hashes ---- */
 
 static inline uint32_t rol(uint32_t v, int n)
 {

@@ -14,13 +14,13 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/pool.h"
+#include "base/thread.h"
 
 #define JOBS_MAX 256
 
@@ -118,7 +118,6 @@ unsigned xw_pool_processors(void)
 
 struct xw_pool *xw_pool_new(unsigned jobs)
 {
-	sigset_t all, old;
 	struct xw_pool *p;
 	int err = 0;
 
@@ -133,12 +132,8 @@ struct xw_pool *xw_pool_new(unsigned jobs)
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
 	pthread_cond_init(&p->idle, NULL);
-	/* Signals are delivered to the main thread of the tool only. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (; p->threads < jobs - 1 && !err; p->threads += !err)
-		err = pthread_create(&p->tid[p->threads], NULL, worker, p);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+		err = xw_thread_start(&p->tid[p->threads], worker, p);
 	if (err) {
 		xw_pool_free(p);
 		return NULL;

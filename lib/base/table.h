@@ -5,11 +5,15 @@
  *
  *	if (xw_table_room(&t, &kind, arg))
  *		return XW_ERR_NOMEM;
- *	slot = xw_table_slot(&t, &kind, arg, hash, &key);
+ *	slot = xw_table_slot(&t, &kind, arg, xw_table_bytes(&t, &key, sizeof(key)), &key);
  *	if (!used(slot)) {
  *		*slot = ...;
  *		t.n++;
  *	}
+ *
+ * Hashes are keyed, so that no input can choose its slots. The order of the slots differs from run
+ * to run; who needs an order sorts. The key exists once the table has room for an entry: a hash is
+ * computed after xw_table_room(), or for a look-up, which in an empty table ignores it.
  */
 #ifndef XW_BASE_TABLE_H
 #define XW_BASE_TABLE_H
@@ -20,6 +24,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 
 #define XW_TABLE_FIRST 256u /* slots */
 #define XW_TABLE_INLINE static inline __attribute__((always_inline))
@@ -27,6 +32,7 @@
 struct xw_table {
 	void *slots; /* freed with xw_table_free() */
 	size_t n, size; /* entries in use; size is 0 or a power of two, at least twice n */
+	struct xw_hash_key key; /* set if size is not 0 */
 };
 
 /* arg is passed through, for slots that refer to data outside the table. */
@@ -34,13 +40,20 @@ struct xw_table_kind {
 	size_t bytes; /* size of a slot in bytes */
 	bool (*used)(const void *slot); /* a slot of zeros must count as unused */
 	bool (*same)(const void *arg, const void *slot, const void *key);
-	uint64_t (*hash)(const void *arg, const void *slot); /* only the low bits are used */
+	/* Only the low bits are used. */
+	uint64_t (*hash)(const struct xw_table *t, const void *arg, const void *slot);
 };
 
-/* Hash of a number; consecutive numbers are spread. */
-static inline uint64_t xw_table_number(uint64_t n)
+/* Hash of a number, for look-ups and kinds. */
+static inline uint64_t xw_table_number(const struct xw_table *t, uint64_t n)
 {
-	return n * UINT64_C(0x9E3779B97F4A7C15) >> 20;
+	return xw_hash_number(&t->key, n);
+}
+
+/* Hash of bytes. */
+static inline uint64_t xw_table_bytes(const struct xw_table *t, const void *buf, size_t len)
+{
+	return xw_hash_secret(&t->key, 0, buf, len);
 }
 
 XW_TABLE_INLINE void *xw_table_at(const struct xw_table *t, const struct xw_table_kind *k, size_t i)
@@ -72,10 +85,13 @@ XW_TABLE_INLINE void *xw_table_get(const struct xw_table *t, const struct xw_tab
 XW_TABLE_INLINE int xw_table_room(struct xw_table *t, const struct xw_table_kind *k,
 				  const void *arg)
 {
-	struct xw_table more = {.n = t->n, .size = t->size ? 2 * t->size : XW_TABLE_FIRST};
+	struct xw_table more = {
+		.n = t->n, .size = t->size ? 2 * t->size : XW_TABLE_FIRST, .key = t->key};
 
 	if (2 * (t->n + 1) <= t->size)
 		return 0;
+	if (!t->size)
+		more.key = xw_hash_process_key();
 	more.slots = calloc(more.size, k->bytes);
 	if (!more.slots)
 		return XW_ERR_NOMEM;
@@ -85,7 +101,7 @@ XW_TABLE_INLINE int xw_table_room(struct xw_table *t, const struct xw_table_kind
 
 		if (!k->used(slot))
 			continue;
-		to = (size_t)k->hash(arg, slot) & (more.size - 1);
+		to = (size_t)k->hash(&more, arg, slot) & (more.size - 1);
 		while (k->used(xw_table_at(&more, k, to)))
 			to = (to + 1) & (more.size - 1);
 		memcpy(xw_table_at(&more, k, to), slot, k->bytes);
@@ -114,10 +130,10 @@ static inline bool xw_u64_same(const void *arg, const void *slot, const void *ke
 	return *(const uint64_t *)slot == *(const uint64_t *)key;
 }
 
-static inline uint64_t xw_u64_hash(const void *arg, const void *slot)
+static inline uint64_t xw_u64_hash(const struct xw_table *t, const void *arg, const void *slot)
 {
 	(void)arg;
-	return xw_table_number(*(const uint64_t *)slot);
+	return xw_table_number(t, *(const uint64_t *)slot);
 }
 
 static inline bool xw_u32_used(const void *slot)
@@ -131,10 +147,10 @@ static inline bool xw_u32_same(const void *arg, const void *slot, const void *ke
 	return *(const uint32_t *)slot == *(const uint32_t *)key;
 }
 
-static inline uint64_t xw_u32_hash(const void *arg, const void *slot)
+static inline uint64_t xw_u32_hash(const struct xw_table *t, const void *arg, const void *slot)
 {
 	(void)arg;
-	return xw_table_number(*(const uint32_t *)slot);
+	return xw_table_number(t, *(const uint32_t *)slot);
 }
 
 /*
@@ -160,7 +176,7 @@ static inline int xw_numbers_add(struct xw_table *t, uint64_t n)
 
 	if (xw_table_room(t, &kind, NULL))
 		return XW_ERR_NOMEM;
-	slot = xw_table_slot(t, &kind, NULL, xw_table_number(n), &n);
+	slot = xw_table_slot(t, &kind, NULL, xw_table_number(t, n), &n);
 	if (*slot)
 		return 0;
 	*slot = n;

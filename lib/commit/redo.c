@@ -21,6 +21,7 @@
 #include "commit/inside.h"
 #include "commit/redo.h"
 #include "commit/super.h"
+#include "disk/csum.h"
 
 #define HEADER 4096u
 #define VERSION 1
@@ -139,10 +140,7 @@ static uint64_t limit_of(const uint8_t *old_super, const uint8_t *new_super, uin
 
 static uint32_t header_csum(const struct disk_redo *d)
 {
-	struct disk_redo copy = *d;
-
-	copy.csum = put32(0);
-	return xw_crc32c(~0u, &copy, sizeof(copy));
+	return xw_csum_hole(~0u, d, sizeof(*d), offsetof(struct disk_redo, csum), sizeof(d->csum));
 }
 
 static int write_hashes(struct xw_dev *dev, const struct xw_change *c, struct disk_redo *d)
@@ -205,7 +203,7 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	const uint64_t log_blocks = log_length(c->n, c->block_size);
 	const struct sizes sizes = {c->old_super, c->new_super, c->old_size,
 				    c->new_size,  c->n,         c->block_size};
-	struct disk_redo d = {.magic = XW_REDO_MAGIC};
+	auto_free struct disk_redo *d = calloc(1, sizeof(*d));
 	struct xw_super sb;
 	int rc;
 
@@ -221,37 +219,40 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	if (log_blocks > UINT32_MAX)
 		return xw_fail(diag, XW_ERR_LIMIT, "%s: a change of %zu blocks is too large",
 			       dev->name, c->n);
+	if (!d)
+		return xw_fail_nomem(diag, "a redo record");
 	(void)xw_super_decode(pending, &sb);
-	d.version = put32(VERSION);
-	d.block_size = put32(c->block_size);
-	memcpy(d.uuid, sb.uuid, sizeof(d.uuid));
-	d.nonce = put64(nonce);
-	d.old_size = put64(c->old_size);
-	d.new_size = put64(c->new_size);
-	d.blocks = put64(c->n);
-	d.log_offset = put64(log_offset(c->n, c->block_size));
-	d.log_blocks = put64(log_blocks);
-	memcpy(d.boot, place->boot, sizeof(d.boot));
-	d.device = put64(place->device);
-	d.number = put64(place->number);
-	d.born = put64(place->born);
-	d.offset = put64(place->offset);
-	memcpy(d.old_super, c->old_super, XW_SUPER_SIZE);
-	memcpy(d.pending_super, pending, XW_SUPER_SIZE);
-	memcpy(d.new_super, c->new_super, XW_SUPER_SIZE);
+	memcpy(d->magic, XW_REDO_MAGIC, XW_REDO_MAGIC_LEN);
+	d->version = put32(VERSION);
+	d->block_size = put32(c->block_size);
+	memcpy(d->uuid, sb.uuid, sizeof(d->uuid));
+	d->nonce = put64(nonce);
+	d->old_size = put64(c->old_size);
+	d->new_size = put64(c->new_size);
+	d->blocks = put64(c->n);
+	d->log_offset = put64(log_offset(c->n, c->block_size));
+	d->log_blocks = put64(log_blocks);
+	memcpy(d->boot, place->boot, sizeof(d->boot));
+	d->device = put64(place->device);
+	d->number = put64(place->number);
+	d->born = put64(place->born);
+	d->offset = put64(place->offset);
+	memcpy(d->old_super, c->old_super, XW_SUPER_SIZE);
+	memcpy(d->pending_super, pending, XW_SUPER_SIZE);
+	memcpy(d->new_super, c->new_super, XW_SUPER_SIZE);
 	rc = xw_dev_check_end(dev, xw_redo_bytes(c));
 	/*
 	 * The magic is written at once, so that the file is identified as ours from its first byte
 	 * on.
 	 */
 	if (!rc)
-		rc = xw_dev_pwrite(dev, &d, XW_REDO_MAGIC_LEN, 0);
+		rc = xw_dev_pwrite(dev, d, XW_REDO_MAGIC_LEN, 0);
 	if (!rc)
-		rc = write_hashes(dev, c, &d);
+		rc = write_hashes(dev, c, d);
 	if (!rc)
-		rc = write_log(dev, c, &d, now);
-	d.csum = put32(header_csum(&d));
-	return rc ? rc : xw_dev_pwrite(dev, &d, sizeof(d), 0);
+		rc = write_log(dev, c, d, now);
+	d->csum = put32(header_csum(d));
+	return rc ? rc : xw_dev_pwrite(dev, d, sizeof(*d), 0);
 }
 
 static int damaged(const struct xw_redo *r, int code, const char *what)

@@ -26,10 +26,10 @@
 #include "config.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "base/types.h"
 #include "dev/batch.h"
 
@@ -305,15 +305,10 @@ void xw_batch_stats(const struct xw_batch *b, struct xw_batch_stats *out)
 
 static int start_writer(struct xw_batch *b, struct xw_diag *diag)
 {
-	sigset_t all, old;
 	int err;
 
-	/* Signals are delivered to the main thread of the tool only. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	b->threaded = true; /* set before the writer reads it */
-	err = pthread_create(&b->tid, NULL, writer, b);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	err = xw_thread_start(&b->tid, writer, b);
 	if (!err)
 		return 0;
 	b->threaded = false;

@@ -58,18 +58,17 @@ static bool read_name(const char *dev, char name[PATH_MAX + 1])
 /* Does the name refer to the file? If the name does not exist, is it the last name of fd? */
 static bool is_named(const char *name, int fd, const struct stat *st)
 {
-	char proc[40], ours[PATH_MAX + 1];
+	auto_free char *ours = NULL;
 	struct stat named;
+	char proc[40];
 	ssize_t n;
 
 	if (!stat(name, &named))
 		return named.st_dev == st->st_dev && named.st_ino == st->st_ino;
 	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
-	n = readlink(proc, ours, sizeof(ours) - 1);
-	if (n < 0)
-		return false;
-	ours[n] = 0;
-	return !strcmp(name, ours);
+	ours = malloc(PATH_MAX);
+	n = ours ? readlink(proc, ours, PATH_MAX) : -1;
+	return n >= 0 && (size_t)n == strlen(name) && !memcmp(name, ours, (size_t)n);
 }
 
 static bool find_loop(int fd, char *loop, size_t size)

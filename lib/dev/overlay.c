@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/search.h"
 #include "base/types.h"
 #include "dev/overlay.h"
@@ -38,6 +39,7 @@ struct overlay {
 	pthread_rwlock_t lock;
 	struct slot *slot;
 	size_t slots, used; /* slots is 0 or a power of two */
+	struct xw_hash_key key; /* of block numbers, which an image can choose */
 	size_t pages;
 	xw_overlay_free_fn *is_free;
 	void *free_arg;
@@ -57,7 +59,7 @@ static struct overlay *ov(const struct xw_dev *d)
 /* The slot of block blk, or the empty slot where it belongs. The table must exist. */
 static struct slot *place(const struct overlay *o, uint64_t blk)
 {
-	size_t i = (size_t)((blk * 0x9e3779b97f4a7c15u) >> 20);
+	size_t i = (size_t)xw_hash_number(&o->key, blk);
 
 	for (;; i++) {
 		struct slot *s = &o->slot[i & (o->slots - 1)];
@@ -81,7 +83,7 @@ static struct slot *lookup(const struct overlay *o, uint64_t blk)
  */
 static bool rebuild(struct overlay *o, size_t n, uint64_t end)
 {
-	struct overlay next = {.slot = calloc(n, sizeof(struct slot)), .slots = n};
+	struct overlay next = {.slot = calloc(n, sizeof(struct slot)), .slots = n, .key = o->key};
 
 	if (!next.slot)
 		return false;
@@ -459,6 +461,7 @@ int xw_overlay_open(struct xw_dev *base, uint32_t block_size, struct xw_diag *di
 	};
 	o->base = base;
 	o->block_size = block_size;
+	o->key = xw_hash_process_key();
 	pthread_rwlock_init(&o->lock, NULL);
 	*out = &o->dev;
 	return 0;

@@ -135,7 +135,7 @@ static void seal(struct xw_dcache *c, struct xw_dbuf *b)
 
 static size_t home_of(const struct xw_dcache *c, xw_blk blk)
 {
-	return blk * 0x9E3779B97F4A7C15u >> 20 & (c->n_slots - 1);
+	return xw_hash_number(&c->key, blk) & (c->n_slots - 1);
 }
 
 /* The slot of blk, or the free slot where it belongs. */
@@ -228,6 +228,7 @@ int xw_dcache_init(struct xw_dcache *c, const struct xw_dcache_owner *owner,
 {
 	memset(c, 0, sizeof(*c));
 	c->owner = *owner;
+	c->key = xw_hash_process_key();
 	c->io = *io;
 	c->max = max;
 	return grow_table(c);

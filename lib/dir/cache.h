@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/types.h"
 #include "base/vec.h"
 
@@ -92,6 +93,7 @@ struct xw_dcache {
 	size_t max; /* maximum number of blocks between changes */
 	struct xw_dslot *slots; /* open-addressed */
 	size_t n_slots, n; /* n_slots: a power of two */
+	struct xw_hash_key key; /* of block numbers, which an image can choose */
 	struct xw_dbuf *newest, *oldest;
 	XW_VEC(struct xw_dbuf *) touched; /* blocks that the current change uses */
 	XW_VEC(xw_blk) allocated; /* blocks outside the file that the current change allocated */

@@ -20,27 +20,16 @@
 
 #include "base/auto.h"
 #include "base/err.h"
-#include "base/hash.h"
 #include "disk/dirent.h"
 #include "disk/inode.h"
 #include "walk/itree.h"
 
-static uint64_t mix(uint64_t h)
-{
-	h ^= h >> 32;
-	h *= 0xD6E8FEB86659FD93u;
-	h ^= h >> 29;
-	return h * 0xA0761D6478BD642Fu;
-}
-
 void xw_itree_sum_add(struct xw_itree_sum *s, xw_ino ino, uint8_t ftype, const char *name,
 		      size_t len)
 {
-	uint64_t h = xw_hash64(name, len, (uint64_t)ino << 8 | ftype);
-
-	s->n++;
-	s->a += h;
-	s->b += mix(h);
+	if (!s->n++)
+		s->key = xw_hash_process_key();
+	s->sum += xw_hash_secret(&s->key, (uint64_t)ino << 8 | ftype, name, len);
 }
 
 /* A node of the path, indexed by level. */

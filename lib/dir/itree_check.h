@@ -7,6 +7,7 @@
 #ifndef XW_DIR_ITREE_CHECK_H
 #define XW_DIR_ITREE_CHECK_H
 
+#include "base/hash.h"
 #include "disk/dx_hash.h"
 #include "disk/itree.h"
 
@@ -35,17 +36,19 @@ struct xw_itree_finding {
 };
 
 /*
- * A checksum of a set of directory entries, independent of their order. Computed by the checker
- * from the tree and by the reader from the directory, it decides rule 15 without memory.
+ * A checksum of a set of directory entries, independent of their order: the sum of their secret
+ * hashes, so that no other set can be crafted to have it. Computed by the checker from the tree and
+ * by the reader from the directory, it decides rule 15 without memory. Begins as zeros.
  */
 struct xw_itree_sum {
-	uint64_t n, a, b;
+	uint64_t n, sum;
+	struct xw_hash_key key; /* that of the process, from the first entry on */
 };
 void xw_itree_sum_add(struct xw_itree_sum *s, xw_ino ino, uint8_t ftype, const char *name,
 		      size_t len);
 static inline bool xw_itree_sum_equal(const struct xw_itree_sum *x, const struct xw_itree_sum *y)
 {
-	return x->n == y->n && x->a == y->a && x->b == y->b;
+	return x->n == y->n && x->sum == y->sum;
 }
 
 /* Who else uses a block. */

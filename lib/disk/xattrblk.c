@@ -212,6 +212,11 @@ uint32_t xw_xattr_value_hash(uint32_t csum_seed, const void *value, size_t value
 	return xw_crc32c(csum_seed, value, value_size);
 }
 
+uint32_t xw_xattr_block_hash_add(uint32_t h, uint32_t entry_hash)
+{
+	return rotl(h, VALUE_SHIFT) ^ entry_hash;
+}
+
 uint32_t xw_xattr_block_hash(const uint32_t *entry_hashes, size_t n)
 {
 	uint32_t h = 0;
@@ -219,7 +224,7 @@ uint32_t xw_xattr_block_hash(const uint32_t *entry_hashes, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (!entry_hashes[i])
 			return 0;
-		h = rotl(h, VALUE_SHIFT) ^ entry_hashes[i];
+		h = xw_xattr_block_hash_add(h, entry_hashes[i]);
 	}
 	return h;
 }

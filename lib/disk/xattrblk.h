@@ -86,6 +86,8 @@ bool xw_xattr_entry_hash_inum_ok(uint32_t stored, const char *name, size_t name_
 uint32_t xw_xattr_value_hash(uint32_t csum_seed, const void *value, size_t value_size);
 /* h_hash over the e_hash of all entries, in order; 0 when the hash of any entry is 0. */
 uint32_t xw_xattr_block_hash(const uint32_t *entry_hashes, size_t n);
+/* h_hash with one more entry, whose e_hash is not 0; begins with 0. */
+uint32_t xw_xattr_block_hash_add(uint32_t h, uint32_t entry_hash);
 /* Header checksum over seed, block number and the block. */
 void xw_xattr_block_set_csum(void *block, uint32_t block_size, uint32_t csum_seed, xw_blk blk);
 /* The checksum after a change of h_refcount alone, computed from the old checksum `csum`. */

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/hash.h"
 #include "base/search.h"
 #include "base/vec.h"
 #include "disk/xattrblk.h"

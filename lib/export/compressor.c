@@ -19,11 +19,11 @@
 #include <archive_entry.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/thread.h"
 #include "export/compress.h"
 #include "export/laout.h"
 
@@ -205,17 +205,12 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The thread blocks all signals, so that they are delivered to the program's own threads. */
 static int start(struct xw_compressor *c)
 {
-	sigset_t all, old;
 	int rc;
 
 	c->la.diag = &c->own;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&c->thread, NULL, run, c);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = xw_thread_start(&c->thread, run, c);
 	c->threaded = !rc;
 	return rc ? xw_fail_errno(c->diag, XW_ERR_NOMEM, rc, "cannot create a thread") : 0;
 }

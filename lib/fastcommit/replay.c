@@ -65,7 +65,7 @@ static int find(struct xw_fast *f, xw_ino ino, struct xw_fast_inode **i)
 {
 	const struct xw_super *sb = &f->u->img->sb;
 	struct xw_fast_inode fresh = {.ino = ino};
-	struct slot *s = xw_table_get(&f->of, &by_number, NULL, xw_table_number(ino), &ino);
+	struct slot *s = xw_table_get(&f->of, &by_number, NULL, xw_table_number(&f->of, ino), &ino);
 	int rc;
 
 	if (s) {
@@ -79,7 +79,7 @@ static int find(struct xw_fast *f, xw_ino ino, struct xw_fast_inode **i)
 		return rc;
 	if (xw_table_room(&f->of, &by_number, NULL) || xw_vec_push(&f->inodes, fresh))
 		return xw_fail_nomem(f->u->diag, "fast commits");
-	s = xw_table_slot(&f->of, &by_number, NULL, xw_table_number(ino), &ino);
+	s = xw_table_slot(&f->of, &by_number, NULL, xw_table_number(&f->of, ino), &ino);
 	*s = (struct slot){ino, (uint32_t)f->inodes.n - 1};
 	f->of.n++;
 	*i = &f->inodes.v[s->at];

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/hash.h"
 #include "base/table.h"
 #include "import/dir.h"
 
@@ -45,10 +44,10 @@ static bool link_same(const void *arg, const void *slot, const void *id)
 	return !memcmp(((const struct link *)slot)->id, id, sizeof(uint64_t[2]));
 }
 
-static uint64_t link_hash(const void *arg, const void *slot)
+static uint64_t link_hash(const struct xw_table *t, const void *arg, const void *slot)
 {
 	(void)arg;
-	return xw_hash64(((const struct link *)slot)->id, sizeof(uint64_t[2]), 0);
+	return xw_table_bytes(t, ((const struct link *)slot)->id, sizeof(uint64_t[2]));
 }
 
 static const struct xw_table_kind by_id = {sizeof(struct link), link_used, link_same, link_hash};
@@ -62,7 +61,7 @@ int xw_dir_links_add(struct xw_dir_links *l, uint64_t dev, uint64_t ino, struct 
 
 	if (xw_table_room(&l->table, &by_id, NULL))
 		return XW_ERR_NOMEM;
-	at = xw_table_slot(&l->table, &by_id, NULL, xw_hash64(id, sizeof(id), 0), id);
+	at = xw_table_slot(&l->table, &by_id, NULL, xw_table_bytes(&l->table, id, sizeof(id)), id);
 	if (at->path.p) {
 		*first = at->path;
 		return 1;

@@ -16,12 +16,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/err.h"
+#include "base/thread.h"
 #include "import/input.h"
 
 struct slot {
@@ -89,19 +89,14 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-/* Start the reader, with all signals blocked: they are delivered to the program's own threads. */
 static bool start_reader(struct xw_input *in)
 {
-	sigset_t all, old;
 	int rc;
 
 	/* The consumer no longer reads the feed itself, so it calls the tick. */
 	in->tick = *in->feed->tick;
 	in->feed->tick->fn = NULL;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&in->thread, NULL, reader, in);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = xw_thread_start(&in->thread, reader, in);
 	if (rc)
 		*in->feed->tick = in->tick;
 	return !rc;

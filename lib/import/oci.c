@@ -61,12 +61,14 @@ static int fail(struct oci *c, int code, const char *why)
 /* 1 if the blob is an uncompressed tar archive, 0 if not, or XW_ERR_IO. */
 static int is_plain(struct oci *c)
 {
-	unsigned char head[XW_TAR_LOOK];
+	auto_free unsigned char *head = malloc(XW_TAR_LOOK);
 	const struct xw_blob *b = &c->blob.blob;
 	ssize_t n;
 
+	if (!head)
+		return fail(c, XW_ERR_NOMEM, "out of memory");
 	do
-		n = pread(b->fd, head, (size_t)XW_MIN(sizeof(head), b->size), (off_t)b->off);
+		n = pread(b->fd, head, (size_t)XW_MIN(XW_TAR_LOOK, b->size), (off_t)b->off);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return fail(c, XW_ERR_IO, strerror(errno));

@@ -9,9 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "import/layout.h"
 #include "import/oci.h"
 #include "import/oci_image.h"
@@ -57,9 +59,9 @@ int xw_oci_try_dir(int fd, const struct xw_oci_open *p, struct xw_source **out)
 /* Do the last bytes of the file suggest an image? */
 static bool ends_as_layout(int file, uint64_t size)
 {
-	unsigned char tail[XW_LAYOUT_TAIL];
-	const uint64_t from = size > sizeof(tail) ? (size - sizeof(tail)) & ~511ull : 0;
-	const ssize_t n = pread(file, tail, sizeof(tail), (off_t)from);
+	auto_free unsigned char *tail = malloc(XW_LAYOUT_TAIL);
+	const uint64_t from = size > XW_LAYOUT_TAIL ? (size - XW_LAYOUT_TAIL) & ~511ull : 0;
+	const ssize_t n = tail ? pread(file, tail, XW_LAYOUT_TAIL, (off_t)from) : 0;
 
 	return n > 0 && xw_layout_ends(tail, (size_t)n);
 }

@@ -41,7 +41,7 @@ int xw_fill_check_renamed(struct xw_fill *f, const struct xw_entry *e, const str
 	if (xw_table_room(&f->origins, &by_link, NULL))
 		return xw_fail_nomem(f->diag, "names of members");
 	key = (uintptr_t)link;
-	o = xw_table_slot(&f->origins, &by_link, NULL, xw_table_number(key), &key);
+	o = xw_table_slot(&f->origins, &by_link, NULL, xw_table_number(&f->origins, key), &key);
 	if (o->link && was && link->node != was && !same_path(o->path, e->path))
 		xw_fill_warn(f, e, "replaces %.*s, which is renamed to the same name, %.*s",
 			     (int)XW_MIN(o->path.len, 200), o->path.p,

@@ -56,12 +56,12 @@ static bool member_same(const void *arg, const void *slot, const void *key)
 	return m->len == name->len && !memcmp(m->name, name->p, m->len);
 }
 
-static uint64_t member_hash(const void *arg, const void *slot)
+static uint64_t member_hash(const struct xw_table *t, const void *arg, const void *slot)
 {
 	const struct member *m = slot;
 
 	(void)arg;
-	return xw_hash64(m->name, m->len, 0);
+	return xw_table_bytes(t, m->name, m->len);
 }
 
 static const struct xw_table_kind kind = {sizeof(struct member), member_used, member_same,
@@ -134,7 +134,8 @@ static int add_member(struct xw_store *s, const struct xw_entry *e, uint64_t off
 	if (m.len == SIZE_MAX || m.link_len == SIZE_MAX || e->sparse)
 		return 0;
 	key = (struct xw_slice){m.name, m.len};
-	slot = xw_table_slot(&s->members, &kind, NULL, xw_hash64(m.name, m.len, 0), &key);
+	slot = xw_table_slot(&s->members, &kind, NULL, xw_table_bytes(&s->members, m.name, m.len),
+			     &key);
 	s->members.n += !slot->name;
 	*slot = m; /* a later member replaces an earlier one */
 	return 0;
@@ -224,7 +225,8 @@ static int find_member(struct xw_store *s, const char *path, struct xw_blob *b)
 		return XW_ERR_NOMEM;
 	key = (struct xw_slice){name, len};
 	for (unsigned links = 0; key.len != SIZE_MAX && links <= LINKS_MAX; links++) {
-		m = xw_table_get(&s->members, &kind, NULL, xw_hash64(key.p, key.len, 0), &key);
+		m = xw_table_get(&s->members, &kind, NULL,
+				 xw_table_bytes(&s->members, key.p, key.len), &key);
 		if (!m)
 			break;
 		if (!m->link) {

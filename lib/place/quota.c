@@ -33,7 +33,7 @@ static int count(struct xw_table *t, uint32_t id, uint64_t inodes, uint64_t spac
 
 	if (xw_table_room(t, &by_owner, NULL))
 		return XW_ERR_NOMEM;
-	e = xw_table_slot(t, &by_owner, NULL, xw_table_number(id), &id);
+	e = xw_table_slot(t, &by_owner, NULL, xw_table_number(t, id), &id);
 	t->n += !e->inodes;
 	e->id = id;
 	e->inodes += inodes;

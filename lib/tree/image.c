@@ -45,10 +45,10 @@ static bool node_same(const void *arg, const void *slot, const void *ino)
 	return (*(struct xw_binode *const *)slot)->ino == *(const xw_ino *)ino;
 }
 
-static uint64_t node_hash(const void *arg, const void *slot)
+static uint64_t node_hash(const struct xw_table *t, const void *arg, const void *slot)
 {
 	(void)arg;
-	return xw_table_number((*(struct xw_binode *const *)slot)->ino);
+	return xw_table_number(t, (*(struct xw_binode *const *)slot)->ino);
 }
 
 static const struct xw_table_kind by_number = {sizeof(struct xw_binode *), node_used, node_same,
@@ -59,7 +59,7 @@ static struct xw_binode **place_of(struct xw_tree_image *ti, xw_ino ino)
 {
 	if (xw_table_room(&ti->nodes, &by_number, NULL))
 		return NULL;
-	return xw_table_slot(&ti->nodes, &by_number, NULL, xw_table_number(ino), &ino);
+	return xw_table_slot(&ti->nodes, &by_number, NULL, xw_table_number(&ti->nodes, ino), &ino);
 }
 
 /* The lazy node for ino, of which a name was found: an existing node, or a new one. */
@@ -238,7 +238,7 @@ static struct xw_binode *known(void *arg, xw_ino ino)
 {
 	const struct xw_tree_image *ti = arg;
 	struct xw_binode *const *slot =
-		xw_table_get(&ti->nodes, &by_number, NULL, xw_table_number(ino), &ino);
+		xw_table_get(&ti->nodes, &by_number, NULL, xw_table_number(&ti->nodes, ino), &ino);
 
 	return slot ? *slot : NULL;
 }

@@ -30,7 +30,7 @@ struct xw_blink {
 	struct xw_blink *next;
 	struct xw_binode *node; /* NULL: the name was removed */
 	struct xw_binode *dir; /* the directory that contains the name */
-	uint32_t hash; /* of (dir, name) for lookup; the dx major hash once shaped */
+	uint32_t hash; /* the dx major hash, once shaped */
 	uint16_t layer; /* the last source that contains the name, from 1; 0: none */
 	uint8_t len;
 	char name[]; /* not terminated */

@@ -22,13 +22,10 @@
 #include "disk/dirent.h"
 #include "disk/inode.h"
 
-/*
- * A directory's identity in hashes must not depend on addresses: it is the position in stream
- * order, which xw_tree_node() stores in `ino` until inodes are numbered.
- */
-static uint32_t name_hash(const struct xw_binode *dir, const char *name, size_t len)
+static uint32_t name_hash(const struct xw_table *t, const struct xw_binode *dir, const char *name,
+			  size_t len)
 {
-	return (uint32_t)(xw_hash64(name, len, dir->ino) >> 16);
+	return (uint32_t)xw_hash_secret(&t->key, (uintptr_t)dir, name, len);
 }
 
 /*
@@ -62,8 +59,9 @@ static bool link_same(const void *arg, const void *slot, const void *key)
 	       !memcmp(s->link->name, n->name, n->len);
 }
 
-static uint64_t link_hash(const void *arg, const void *slot)
+static uint64_t link_hash(const struct xw_table *t, const void *arg, const void *slot)
 {
+	(void)t;
 	(void)arg;
 	return ((const struct slot *)slot)->hash;
 }
@@ -124,7 +122,7 @@ void xw_tree_free(struct xw_tree *t)
 struct xw_blink *xw_tree_find(const struct xw_tree *t, const struct xw_binode *dir,
 			      const char *name, size_t len)
 {
-	const struct name key = {dir, name, len, name_hash(dir, name, len)};
+	const struct name key = {dir, name, len, name_hash(&t->names, dir, name, len)};
 	const struct slot *s = xw_table_get(&t->names, &by_name, NULL, key.hash, &key);
 
 	return s && s->link->node ? s->link : NULL;
@@ -133,7 +131,7 @@ struct xw_blink *xw_tree_find(const struct xw_tree *t, const struct xw_binode *d
 int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, size_t len,
 		 struct xw_binode *node)
 {
-	const struct name key = {dir, name, len, name_hash(dir, name, len)};
+	struct name key = {dir, name, len, 0};
 	struct slot *slot;
 	struct xw_blink *l;
 
@@ -142,6 +140,7 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 			       name);
 	if (xw_table_room(&t->names, &by_name, NULL))
 		return xw_fail_nomem(t->diag, "name table");
+	key.hash = name_hash(&t->names, dir, name, len);
 	slot = xw_table_slot(&t->names, &by_name, NULL, key.hash, &key);
 	l = slot->link;
 	if (!l) {
@@ -149,7 +148,7 @@ int xw_tree_link(struct xw_tree *t, struct xw_binode *dir, const char *name, siz
 		if (!l)
 			return xw_fail_nomem(t->diag, "directory entry");
 		l->dir = dir;
-		l->hash = key.hash;
+		l->hash = 0;
 		l->len = (uint8_t)len;
 		memcpy(l->name, name, len);
 		if (dir->dir->last)

@@ -218,8 +218,8 @@ static int move_xattr_block(struct evict *v, xw_ino ino, xw_blk from, xw_blk *to
 		xw_xattr_block_set_csum(v->buf, bs, img->csum_seed, run.start);
 	if (xw_table_room(&v->xattrs, &by_blk, NULL))
 		return xw_fail_nomem(img->diag, "attribute blocks");
-	*(struct moved *)xw_table_slot(&v->xattrs, &by_blk, NULL, xw_table_number(from), &from) =
-		(struct moved){from, run.start};
+	*(struct moved *)xw_table_slot(&v->xattrs, &by_blk, NULL, xw_table_number(&v->xattrs, from),
+				       &from) = (struct moved){from, run.start};
 	v->xattrs.n++;
 	*to = run.start;
 	return xw_dev_pwrite(img->dev, v->buf, bs, run.start * bs);
@@ -233,7 +233,7 @@ static int evict_xattrs(struct evict *v, xw_ino ino, struct xw_inode *in, bool *
 	if (!blk || !touches(v, blk, 1))
 		return 0;
 	*moved = true;
-	at = xw_table_get(&v->xattrs, &by_blk, NULL, xw_table_number(blk), &blk);
+	at = xw_table_get(&v->xattrs, &by_blk, NULL, xw_table_number(&v->xattrs, blk), &blk);
 	if (!at)
 		return move_xattr_block(v, ino, blk, &in->file_acl);
 	in->file_acl = at->to;

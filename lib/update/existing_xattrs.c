@@ -16,7 +16,9 @@
 
 uint64_t xw_update_xattr_key(const struct xw_update *u, const uint8_t *block)
 {
-	return xw_hash64(block + XW_XATTR_BHDR, u->img->block_size - XW_XATTR_BHDR, 0);
+	const struct xw_hash_key key = xw_hash_process_key();
+
+	return xw_hash_secret(&key, 0, block + XW_XATTR_BHDR, u->img->block_size - XW_XATTR_BHDR);
 }
 
 /* ---- the scan ---- */

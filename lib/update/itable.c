@@ -35,7 +35,7 @@ static const struct xw_table_kind by_number = XW_TABLE_BY_U32(struct slot);
 static struct xw_update_rec *find(const struct xw_update *u, xw_ino ino)
 {
 	const struct slot *s =
-		xw_table_get(&u->rec_of, &by_number, NULL, xw_table_number(ino), &ino);
+		xw_table_get(&u->rec_of, &by_number, NULL, xw_table_number(&u->rec_of, ino), &ino);
 
 	return s ? &u->recs.v[s->at] : NULL;
 }
@@ -55,7 +55,8 @@ static int set(struct xw_update *u, struct xw_update_rec rec)
 		free(rec.raw);
 		return xw_fail_nomem(u->diag, "inode");
 	}
-	s = xw_table_slot(&u->rec_of, &by_number, NULL, xw_table_number(rec.ino), &rec.ino);
+	s = xw_table_slot(&u->rec_of, &by_number, NULL, xw_table_number(&u->rec_of, rec.ino),
+			  &rec.ino);
 	*s = (struct slot){rec.ino, (uint32_t)u->recs.n - 1};
 	u->rec_of.n++;
 	return 0;

@@ -32,7 +32,8 @@ int xw_update_charge(struct xw_update *u, const struct xw_inode *in, int64_t ino
 			continue;
 		if (xw_table_room(&u->usage[t], &by_owner, NULL))
 			return xw_fail_nomem(u->diag, "quota usage");
-		s = xw_table_slot(&u->usage[t], &by_owner, NULL, xw_table_number(key), &key);
+		s = xw_table_slot(&u->usage[t], &by_owner, NULL, xw_table_number(&u->usage[t], key),
+				  &key);
 		u->usage[t].n += !s->key;
 		s->key = key;
 		s->inodes += inodes;
@@ -45,5 +46,5 @@ struct xw_usage *xw_usage_get(const struct xw_table *usage, uint32_t id)
 {
 	const uint64_t key = (uint64_t)id + 1;
 
-	return xw_table_get(usage, &by_owner, NULL, xw_table_number(key), &key);
+	return xw_table_get(usage, &by_owner, NULL, xw_table_number(usage, key), &key);
 }

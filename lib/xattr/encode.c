@@ -80,8 +80,7 @@ bool xw_xattr_encode_block(const struct xw_xattr_set *s, const struct xw_xattr_s
 {
 	struct writer w = {out, 0, XW_XATTR_BHDR, block_size};
 	struct xw_xattr_bhdr h = {.refcount = 1, .blocks = 1};
-	/* the maximum number of entries of a block, of at least 16 bytes each */
-	uint32_t hashes[65536 / XW_XATTR_ENTRY], n = 0;
+	bool any = false, unhashed = false;
 
 	for (size_t i = 0; i < s->a.n; i++) {
 		const struct xw_xattr *x = &s->a.v[i];
@@ -89,18 +88,21 @@ bool xw_xattr_encode_block(const struct xw_xattr_set *s, const struct xw_xattr_s
 
 		if (!slots[i].in_block)
 			continue;
-		if (n == 0)
+		if (!any)
 			memset(out, 0, block_size);
 		if (slots[i].ea)
 			hash = xw_xattr_entry_hash_inum(x->name, x->name_len, slots[i].value_hash);
 		else
 			hash = xw_xattr_entry_hash(x->name, x->name_len, x->value, x->value_len);
-		hashes[n++] = hash;
+		any = true;
+		unhashed |= !hash;
+		h.hash = xw_xattr_block_hash_add(h.hash, hash);
 		write_entry(&w, x, &slots[i], hash);
 	}
-	if (n == 0)
+	if (!any)
 		return false;
-	h.hash = xw_xattr_block_hash(hashes, n);
+	if (unhashed)
+		h.hash = 0;
 	xw_xattr_bhdr_encode(out, &h);
 	span->head = (uint32_t)w.front + 4;
 	span->tail = block_size - (uint32_t)w.end;

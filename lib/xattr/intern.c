@@ -39,8 +39,9 @@ static bool slot_used(const void *slot)
 	return ((const struct slot *)slot)->value;
 }
 
-static uint64_t slot_hash(const void *arg, const void *slot)
+static uint64_t slot_hash(const struct xw_table *t, const void *arg, const void *slot)
 {
+	(void)t;
 	(void)arg;
 	return ((const struct slot *)slot)->key;
 }
@@ -86,7 +87,7 @@ static void put_head(uint8_t *p, const struct xw_xattr *x)
 	p[5] = x->name_len;
 }
 
-static uint64_t key_of(const struct xw_xattr_set *set)
+static uint64_t key_of(const struct xw_table *t, const struct xw_xattr_set *set)
 {
 	uint64_t key = set->a.n;
 
@@ -95,9 +96,9 @@ static uint64_t key_of(const struct xw_xattr_set *set)
 		uint8_t head[RAW_HEAD];
 
 		put_head(head, x);
-		key = xw_hash64(head, sizeof(head), key);
-		key = xw_hash64(x->name, x->name_len, key);
-		key = xw_hash64(x->value, x->value_len, key);
+		key = xw_hash_secret(&t->key, key, head, sizeof(head));
+		key = xw_hash_secret(&t->key, key, x->name, x->name_len);
+		key = xw_hash_secret(&t->key, key, x->value, x->value_len);
 	}
 	return key;
 }
@@ -196,12 +197,13 @@ static const struct xw_table_kind value_kind = {sizeof(struct slot), slot_used, 
 /* The id of a value, assigning a new one if necessary. */
 static int ea_intern(struct xw_xintern *x, const struct xw_xattr *a, uint32_t *id)
 {
-	uint64_t key = xw_hash64(a->value, a->value_len, 0);
+	uint64_t key;
 	struct xw_ea_value v = {.len = a->value_len};
 	struct slot *slot;
 
 	if (xw_table_room(&x->values, &value_kind, x))
 		return XW_ERR_NOMEM;
+	key = xw_table_bytes(&x->values, a->value, a->value_len);
 	slot = xw_table_slot(&x->values, &value_kind, x, key, a);
 	if (!slot->value) {
 		v.value = xw_arena_dup(&x->arena, a->value, a->value_len);
@@ -307,7 +309,7 @@ int xw_xintern_get(struct xw_xintern *x, const struct xw_xattr_set *set, struct 
 		return xw_fail_nomem(diag, "extended attributes");
 	x->lookups++;
 	w.raw_len = raw_size(set);
-	w.key = key_of(set);
+	w.key = key_of(&x->sets, set);
 	slot = xw_table_slot(&x->sets, &set_kind, NULL, w.key, &w);
 	if (!slot->value) {
 		rc = place(x, set, w.raw_len, diag, &placed);

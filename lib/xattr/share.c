@@ -32,7 +32,9 @@ struct xw_share {
 
 uint64_t xw_share_key(const void *bytes, size_t len)
 {
-	return xw_hash64(bytes, len, 0);
+	const struct xw_hash_key key = xw_hash_process_key();
+
+	return xw_hash_secret(&key, 0, bytes, len);
 }
 
 int xw_share_new(uint32_t block_size, unsigned cache_flags, struct xw_share **out)

@@ -39,7 +39,10 @@ struct xw_share_block {
 
 int xw_share_new(uint32_t block_size, unsigned cache_flags, struct xw_share **out);
 void xw_share_free(struct xw_share *s);
-/* Key of packed bytes. */
+/*
+ * Key of packed bytes: secret, so that no input can choose blocks with the same key. Which blocks
+ * are shared depends on their contents and their order alone, not on the values of keys.
+ */
 uint64_t xw_share_key(const void *bytes, size_t len);
 /*
  * Get a reference to a block with these contents, as produced by xw_xattr_encode_block(); creates

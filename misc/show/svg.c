@@ -2,6 +2,7 @@
 /* Free space as a drawing: groups by their longest free run, and runs by size. */
 #include "config.h"
 
+#include "base/auto.h"
 #include "cli/draw.h"
 #include "cli/human.h"
 #include "show/show.h"
@@ -21,9 +22,11 @@ static struct cli_bar bar_of(const struct cli_scale *s, const struct xw_freefrag
 int xw_freefrag_svg(FILE *out, struct xw_image *img, const char *name, const struct xw_freefrag *ff)
 {
 	const struct cli_scale s = cli_draw_scale(img->block_size, img->sb.blocks_per_group);
-	struct cli_bar bars[XW_FREEFRAG_SIZES];
+	auto_free struct cli_bar *bars = calloc(XW_FREEFRAG_SIZES, sizeof(*bars));
 	unsigned first = XW_FREEFRAG_SIZES, last = 0, n = 0, top;
 
+	if (!bars)
+		return XW_ERR_NOMEM;
 	for (unsigned i = 0; i < XW_FREEFRAG_SIZES; i++) {
 		if (!ff->count[i])
 			continue;

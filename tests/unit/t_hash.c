@@ -165,6 +165,86 @@ START_TEST(hash64_spreads)
 }
 END_TEST
 
+/* ---- xw_hash_secret ---- */
+
+/*
+ * SipHash-1-3 with the key 00 01 .. 0f of the bytes 00 01 02 ..: the first eight of them are the
+ * seed. Computed by a second implementation.
+ */
+static const struct {
+	size_t len;
+	uint64_t hash;
+} sip[] = {
+	{0, 0x369095118d299a8e},   {1, 0x25a48eb36c063de4},   {4, 0x78a384b157b4d9a2},
+	{7, 0xd320d86d2a519956},   {8, 0xcc4fdd1a7d908b66},   {9, 0x9cf2689063dbd80c},
+	{16, 0xf464aeb267349c8c},  {23, 0x2370dd1f8c21d1bc},  {32, 0xc1d2363299e41531},
+	{55, 0x9d199062b7bbb3a8},  {255, 0x32a9a86921d2a10c}, {256, 0xc8fedcc289a35d66},
+	{292, 0x4016a23bda5a2224},
+};
+
+START_TEST(secret_is_siphash)
+{
+	const struct xw_hash_key key = {{0x0706050403020100, 0x0f0e0d0c0b0a0908}};
+	unsigned char buf[320];
+
+	for (size_t i = 0; i < sizeof(buf); i++)
+		buf[i] = (unsigned char)i;
+	ck_assert_uint_eq(xw_hash_secret(&key, peek64(buf), buf + 8, sip[_i].len), sip[_i].hash);
+}
+END_TEST
+
+/*
+ * Names whose value of the fixed hash is one and the same, because a factor is 0: with the secret
+ * key their hashes differ, also in the low bits that select a slot.
+ */
+START_TEST(crafted_names_are_spread)
+{
+	const struct xw_hash_key key = xw_hash_process_key();
+	enum { NAMES = 4096 };
+	static unsigned low[NAMES];
+	uint64_t first = 0, most = 0;
+	unsigned char name[40] = {0};
+
+	memset(low, 0, sizeof(low));
+	memcpy(name + 32, "the same", 8);
+	poke64(name, 0xec4215c2dc465831);
+	poke64(name + 16, 0xec4215c2dc465831);
+	for (uint32_t i = 0; i < NAMES; i++) {
+		const uint64_t x = 0x6161616161616161u + i;
+		unsigned *n;
+
+		poke64(name + 8, x);
+		poke64(name + 24, x ^ 0x4040404040404040u);
+		if (!i)
+			first = xw_hash64(name, sizeof(name), 0);
+		ck_assert_uint_eq(xw_hash64(name, sizeof(name), 0), first);
+		n = &low[xw_hash_secret(&key, 0, name, sizeof(name)) % NAMES];
+		most = XW_MAX(most, ++*n);
+	}
+	/* Of 4096 balls in as many urns, 20 in one have a probability of 1e-15. */
+	ck_assert_uint_lt(most, 20);
+}
+END_TEST
+
+START_TEST(numbers_and_keys_differ)
+{
+	const struct xw_hash_key key = xw_hash_process_key();
+	struct xw_hash_key other = key;
+
+	ck_assert_uint_ne(xw_hash_number(&key, 1), xw_hash_number(&key, 2));
+	ck_assert(key.k[0] && key.k[1] && key.k[0] != key.k[1]);
+	for (unsigned bit = 0; bit < 128; bit++) {
+		other.k[bit / 64] ^= UINT64_C(1) << bit % 64;
+		ck_assert_uint_ne(xw_hash_number(&key, 1), xw_hash_number(&other, 1));
+		ck_assert_uint_ne(xw_hash_secret(&key, 0, "x", 1),
+				  xw_hash_secret(&other, 0, "x", 1));
+		other = key;
+	}
+	other = xw_hash_process_key();
+	ck_assert_mem_eq(&key, &other, sizeof(key)); /* one key for each process */
+}
+END_TEST
+
 /* ---- directory hashes, against what stock debugfs 1.47.0 `dx_hash` prints ---- */
 
 #define N5 "nnnnn"
@@ -255,6 +335,9 @@ int main(void)
 	unit_add_table(t, hash64_is_fixed, pinned);
 	tcase_add_loop_test(t, hash64_avalanche, 0, 14);
 	tcase_add_loop_test(t, hash64_spreads, 0, 5);
+	unit_add_table(t, secret_is_siphash, sip);
+	tcase_add_test(t, crafted_names_are_spread);
+	tcase_add_test(t, numbers_and_keys_differ);
 	unit_add_rows(t, dx_rounds, dx, name);
 	tcase_set_timeout(t, 120);
 	suite_add_tcase(s, t);

@@ -25,14 +25,14 @@ static bool same(const void *arg, const void *slot, const void *key)
 }
 
 /* arg: bits of the number that count; few: everything collides. */
-static uint64_t of_key(const void *arg, uint32_t key)
+static uint64_t of_key(const struct xw_table *t, const void *arg, uint32_t key)
 {
-	return xw_table_number(key) & *(const uint64_t *)arg;
+	return xw_table_number(t, key) & *(const uint64_t *)arg;
 }
 
-static uint64_t hash(const void *arg, const void *slot)
+static uint64_t hash(const struct xw_table *t, const void *arg, const void *slot)
 {
-	return of_key(arg, ((const struct slot *)slot)->key);
+	return of_key(t, arg, ((const struct slot *)slot)->key);
 }
 
 static const struct xw_table_kind kind = {sizeof(struct slot), used, same, hash};
@@ -47,7 +47,7 @@ START_TEST(counts)
 	struct xw_table t = {0};
 	size_t n = 0;
 
-	ck_assert_ptr_null(xw_table_get(&t, &kind, &mask, of_key(&mask, some), &some));
+	ck_assert_ptr_null(xw_table_get(&t, &kind, &mask, of_key(&t, &mask, some), &some));
 	for (uint32_t i = 0; i < 4 * keys; i++) {
 		uint32_t key;
 		struct slot *s;
@@ -55,7 +55,7 @@ START_TEST(counts)
 		state = state * 1664525 + 1013904223;
 		key = (state >> 8) % keys;
 		ck_assert_int_eq(xw_table_room(&t, &kind, &mask), 0);
-		s = xw_table_slot(&t, &kind, &mask, of_key(&mask, key), &key);
+		s = xw_table_slot(&t, &kind, &mask, of_key(&t, &mask, key), &key);
 		ck_assert_int_eq(s->used, model[key] != 0);
 		t.n += !s->used;
 		s->used = true;
@@ -66,7 +66,7 @@ START_TEST(counts)
 		ck_assert_uint_le(2 * t.n, t.size);
 	}
 	for (uint32_t key = 0; key < keys; key++) {
-		const struct slot *s = xw_table_get(&t, &kind, &mask, of_key(&mask, key), &key);
+		const struct slot *s = xw_table_get(&t, &kind, &mask, of_key(&t, &mask, key), &key);
 
 		ck_assert_uint_eq(s ? s->count : 0, model[key]);
 	}
@@ -81,12 +81,53 @@ START_TEST(counts)
 }
 END_TEST
 
+/* Slots walked by all look-ups of numbers, which all have one value of the former fixed hash. */
+START_TEST(crafted_numbers_are_spread)
+{
+	static const struct xw_table_kind numbers = XW_TABLE_BY_U64(uint64_t);
+	struct xw_table t = {0};
+	size_t walked = 0;
+
+	for (uint64_t i = 1; i <= KEYS; i++) {
+		const uint64_t n = _i ? i << 44 : i * UINT64_C(0xF1DE83E19937733D) << 40;
+
+		ck_assert_int_ge(xw_numbers_add(&t, n), 0);
+	}
+	for (size_t i = 0; i < t.size; i++) {
+		const uint64_t *slot = xw_table_at(&t, &numbers, i);
+
+		if (*slot)
+			walked += (i - xw_table_number(&t, *slot)) & (t.size - 1);
+	}
+	/* Half full or less: half a step each on average. */
+	ck_assert_uint_lt(walked, 4 * t.n);
+	xw_table_free(&t);
+}
+END_TEST
+
+START_TEST(key_stays)
+{
+	const struct xw_hash_key key = xw_hash_process_key();
+	struct xw_table t = {0};
+
+	for (uint64_t i = 1; i <= KEYS; i++) {
+		ck_assert_int_eq(xw_numbers_add(&t, i), 1);
+		ck_assert_mem_eq(&t.key, &key, sizeof(key));
+	}
+	for (uint64_t i = 1; i <= KEYS; i++)
+		ck_assert_int_eq(xw_numbers_add(&t, i), 0);
+	xw_table_free(&t);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("table");
 	TCase *t = tcase_create("table");
 
 	unit_add_table(t, counts, masks);
+	unit_add_cases(t, crafted_numbers_are_spread, "inverse of the multiplier", "high bits");
+	tcase_add_test(t, key_stays);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }

@@ -56,9 +56,11 @@ struct unit_loop {
 	size_t stride;
 };
 
+enum { UNIT_LOOPS = 128 };
+
 static inline struct unit_loop *unit_loops(void)
 {
-	static struct unit_loop loops[128]; /* unused ones at the end are zeros */
+	static struct unit_loop loops[UNIT_LOOPS + 1]; /* unused ones at the end are zeros */
 
 	return loops;
 }
@@ -66,10 +68,14 @@ static inline struct unit_loop *unit_loops(void)
 static inline void unit_loop(TCase *tc, const TTest *test, int from, int to, const char *table,
 			     const void *names, size_t stride)
 {
-	struct unit_loop *l = unit_loops();
+	struct unit_loop *l = unit_loops(), *const end = l + UNIT_LOOPS;
 
 	while (l->test)
 		l++;
+	if (l == end) {
+		fprintf(stderr, "unit.h: more than %d loop tests\n", UNIT_LOOPS);
+		exit(1);
+	}
 	*l = (struct unit_loop){test->name, from, table, names, stride};
 	tcase_add_loop_test(tc, test, from, to);
 }
