@@ -171,8 +171,8 @@ static void keep_recent(struct xw_extract_dirs *p)
 /* Open the next level, `name`, of the last open directory. Its path has len bytes. */
 static int push(struct xw_extract_dirs *p, const char *name, size_t name_len, size_t len)
 {
-	const struct xw_extract_dir up = p->n ? p->at[p->n - 1]
-					      : (struct xw_extract_dir){.fd = p->top};
+	const struct xw_extract_dir up =
+		p->n ? p->at[p->n - 1] : (struct xw_extract_dir){.fd = p->top};
 	int sub;
 
 	while (p->n >= p->max && thin_out(p))
