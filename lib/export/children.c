@@ -11,6 +11,9 @@
  * The entries are kept in memory unless there are too many; then the itree is read a second time,
  * in batches.
  *
+ * Of several entries with one name, which is damage, the first one is listed: the one that a lookup
+ * finds. A list that is read from the itree in batches is too long for this.
+ *
  * The inodes and subdirectories of a batch are read ahead, so that the device gets many requests at
  * once.
  */
@@ -23,6 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/hash.h"
+#include "base/search.h"
 #include "dir/itree_check.h"
 #include "export/ahead.h"
 #include "read/dirs.h"
@@ -62,28 +68,34 @@ static int by_ino(const void *a, const void *b)
 	return x->name_off < y->name_off ? -1 : x->name_off > y->name_off;
 }
 
-static int by_name(const void *a, const void *b, void *names)
+/* Compares the bytes of two names. */
+static int compare_names(const struct xw_child *x, const struct xw_child *y, const char *names)
 {
-	const struct xw_child *x = a, *y = b;
-	const char *base = names;
-	int d = memcmp(base + x->name_off, base + y->name_off, XW_MIN(x->name_len, y->name_len));
+	const int d =
+		memcmp(names + x->name_off, names + y->name_off, XW_MIN(x->name_len, y->name_len));
 
-	if (d)
+	if (d || x->name_len == y->name_len)
 		return d;
-	if (x->name_len != y->name_len)
-		return x->name_len < y->name_len ? -1 : 1;
-	return by_ino(a, b);
+	return x->name_len < y->name_len ? -1 : 1;
 }
 
-/* Save the message in diag for xw_children_next(), unless an earlier message is pending. */
-static void keep_line(struct xw_children *c, int code)
+static int by_name(const void *a, const void *b, void *names)
+{
+	const int d = compare_names(a, b, names);
+
+	return d ? d : by_ino(a, b);
+}
+
+/* Save the message in diag for xw_children_next(), unless an earlier one of its kind is pending. */
+static void keep_line(struct xw_children *c, unsigned kind, int code)
 {
 	struct xw_diag *d = c->img->diag;
+	struct xw_children_failure *f = &c->failed[kind];
 
-	if (!c->code) {
-		c->code = code;
-		free(c->line);
-		c->line = d ? strdup(d->text) : NULL;
+	if (!f->code) {
+		f->code = code;
+		free(f->line);
+		f->line = d ? strdup(d->text) : NULL;
 	}
 	if (d)
 		xw_diag_clear(d);
@@ -103,25 +115,165 @@ static int read_blocks(struct xw_children *c, const struct xw_inode *inode, cons
 	int rc = xw_dir_begin(c->img, c->ino, inode, raw, &it);
 
 	if (rc && rc != XW_ERR_NOMEM)
-		keep_line(c, rc);
+		keep_line(c, XW_CHILDREN_UNREAD, rc);
 	while (rc != XW_ERR_NOMEM && (rc = xw_dir_next(&it, &e, NULL))) {
 		if (rc > 0 && sum && !xw_name_is_dots(e.name, e.name_len))
 			xw_itree_sum_add(sum, e.ino, e.ftype, e.name, e.name_len);
 		else if (rc > 0 && !xw_name_is_dots(e.name, e.name_len))
 			rc = xw_children_add(c, e.ino, e.ftype == XW_FT_DIR, e.name, e.name_len);
 		if (rc < 0 && rc != XW_ERR_NOMEM)
-			keep_line(c, rc);
+			keep_line(c, XW_CHILDREN_UNREAD, rc);
 	}
 	xw_dir_end(&it);
 	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
-static void sort(struct xw_children *c)
+/* ---- entries with one name ---- */
+
+/*
+ * A set of hashes, with false positives: two bits of one word for each. It takes 2 bytes for each
+ * name, where a table of names would be too slow for what all but damaged directories never need.
+ */
+struct filter {
+	uint64_t *words;
+	size_t mask;
+};
+
+/* Is the hash in the set? */
+static bool has_hash(const struct filter *f, uint64_t hash)
 {
+	const uint64_t bits = UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63);
+
+	return (f->words[hash >> 12 & f->mask] & bits) == bits;
+}
+
+static void add_hash(const struct filter *f, uint64_t hash)
+{
+	f->words[hash >> 12 & f->mask] |= UINT64_C(1) << (hash & 63) | UINT64_C(1)
+									       << (hash >> 6 & 63);
+}
+
+static uint64_t hash_name(const struct xw_children *c, size_t i)
+{
+	return xw_hash64(c->names.v + c->v.v[i].name_off, c->v.v[i].name_len, 0);
+}
+
+/* Add the names whose hash was probably in the set `all` already to the set `again`. */
+static bool find_again(const struct xw_children *c, struct filter *all, struct filter *again)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->v.n; i++) {
+		const uint64_t hash = hash_name(c, i);
+
+		if (has_hash(all, hash)) {
+			add_hash(again, hash);
+			any = true;
+		}
+		add_hash(all, hash);
+	}
+	return any;
+}
+
+/* Compares indexes of entries: by name, the first one in the list first. */
+static int by_name_and_index(const void *a, const void *b, void *arg)
+{
+	const struct xw_children *c = arg;
+	const uint32_t *x = a, *y = b;
+	const int d = compare_names(&c->v.v[*x], &c->v.v[*y], c->names.v);
+
+	return d ? d : xw_by_u32(x, y);
+}
+
+/*
+ * Mark those of the n entries `index` that have the name of an earlier one, by an empty name.
+ * Returns their number and the first of them.
+ */
+static size_t mark_same(struct xw_children *c, uint32_t *index, size_t n, struct xw_child *first)
+{
+	const struct xw_child *kept = NULL;
+	size_t marked = 0;
+	uint32_t least = UINT32_MAX;
+
+	if (n)
+		qsort_r(index, n, sizeof(*index), by_name_and_index, c);
+	for (size_t i = 0; i < n; i++) {
+		struct xw_child *e = &c->v.v[index[i]];
+
+		if (!kept || compare_names(kept, e, c->names.v)) {
+			kept = e;
+			continue;
+		}
+		if (index[i] < least) {
+			least = index[i];
+			*first = *e;
+		}
+		e->name_len = 0;
+		marked++;
+	}
+	return marked;
+}
+
+static void drop_marked(struct xw_children *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->v.n; i++) {
+		if (c->v.v[i].name_len)
+			c->v.v[n++] = c->v.v[i];
+	}
+	c->v.n = n;
+}
+
+/* Remove the entries that have the name of an earlier one, and record a failure for them. */
+static int drop_same(struct xw_children *c)
+{
+	const size_t words = (size_t)1 << (c->v.n < 4 ? 0 : 64 - __builtin_clzll(c->v.n / 4));
+	auto_free uint64_t *bits = c->v.n > 1 ? calloc(2 * words, sizeof(*bits)) : NULL;
+	struct filter all = {bits, words - 1}, again = {NULL, words - 1};
+	auto_free uint32_t *index = NULL;
+	struct xw_child first;
+	size_t n = 0;
+
+	if (c->v.n < 2)
+		return 0;
+	if (!bits)
+		return xw_fail_nomem(c->img->diag, "directory");
+	again.words = bits + words;
+	if (!find_again(c, &all, &again))
+		return 0;
+	index = malloc(c->v.n * sizeof(*index));
+	if (!index)
+		return xw_fail_nomem(c->img->diag, "directory");
+	for (size_t i = 0; i < c->v.n; i++) {
+		if (has_hash(&again, hash_name(c, i)))
+			index[n++] = (uint32_t)i;
+	}
+	n = mark_same(c, index, n, &first);
+	if (!n)
+		return 0;
+	drop_marked(c);
+	keep_line(c, XW_CHILDREN_SAME,
+		  xw_fail(c->img->diag, XW_ERR_CORRUPT,
+			  "%s: directory inode %" PRIu32 ": %zu entr%s left out, since another has "
+			  "the same name%s: \"%.*s\"",
+			  c->img->dev->name, c->ino, n, n == 1 ? "y" : "ies",
+			  n == 1 ? "" : ", the first", (int)first.name_len,
+			  c->names.v + first.name_off));
+	return 0;
+}
+
+static int sort(struct xw_children *c)
+{
+	int rc = drop_same(c);
+
+	if (rc)
+		return rc;
 	if (c->v.n && c->order == XW_ORDER_NAME)
 		qsort_r(c->v.v, c->v.n, sizeof(*c->v.v), by_name, c->names.v);
 	else if (c->v.n)
 		qsort(c->v.v, c->v.n, sizeof(*c->v.v), by_ino);
+	return 0;
 }
 
 /* ---- itree ---- */
@@ -147,7 +299,7 @@ static int open_itree(struct xw_children *c, const struct xw_inode *inode)
 		return 0;
 	close_itree(c);
 	if (rc != XW_ERR_NOTFOUND && rc != XW_ERR_NOMEM)
-		keep_line(c, rc);
+		keep_line(c, XW_CHILDREN_UNREAD, rc);
 	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
@@ -191,17 +343,16 @@ static int list_itree(struct xw_children *c, const struct xw_inode *inode, const
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	if (rc >= 0 && (!sum || xw_itree_sum_equal(&there, sum)))
-		return rc ? 0 : open_itree(c, inode);
+		return rc ? drop_same(c) : open_itree(c, inode);
 	if (rc >= 0)
 		rc = xw_fail(c->img->diag, XW_ERR_CORRUPT,
 			     "%s: directory inode %" PRIu32
 			     ": its itree does not list what it holds",
 			     c->img->dev->name, c->ino);
-	keep_line(c, rc);
+	keep_line(c, XW_CHILDREN_UNREAD, rc);
 	forget(c);
 	rc = read_blocks(c, inode, raw, NULL);
-	sort(c);
-	return rc;
+	return rc ? rc : sort(c);
 }
 
 /*
@@ -243,7 +394,7 @@ static int next_batch(struct xw_children *c)
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	if (rc < 0)
-		keep_line(c, rc);
+		keep_line(c, XW_CHILDREN_UNREAD, rc);
 	if (c->v.n < BATCH)
 		close_itree(c);
 	return 0;
@@ -266,15 +417,14 @@ int xw_children_open(struct xw_image *img, enum xw_export_order order, size_t ho
 	if (by_itree && xw_itree_is_trusted(img))
 		return list_itree(c, inode, raw, hold, NULL);
 	rc = read_blocks(c, inode, raw, by_itree ? &sum : NULL);
-	if (!rc && by_itree && !c->code)
+	if (!rc && by_itree && !c->failed[XW_CHILDREN_UNREAD].code)
 		return list_itree(c, inode, raw, hold, &sum);
 	if (!rc && by_itree)
 		rc = read_blocks(c, inode, raw, NULL);
-	if (!rc && c->itree && c->code)
+	if (!rc && c->itree && c->failed[XW_CHILDREN_UNREAD].code)
 		rc = add_itree(c);
 	close_itree(c);
-	sort(c);
-	return rc;
+	return rc ? rc : sort(c);
 }
 
 /* Read ahead for the next batch: its inodes, then the blocks of its subdirectories. */
@@ -308,9 +458,13 @@ int xw_children_next(struct xw_children *c, xw_ino *ino, const char **name, size
 		if (rc)
 			return rc;
 	}
-	if (c->code) {
-		rc = xw_fail(c->img->diag, c->code, "%s", c->line ? c->line : "");
-		c->code = 0;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(c->failed); i++) {
+		struct xw_children_failure *f = &c->failed[i];
+
+		if (!f->code)
+			continue;
+		rc = xw_fail(c->img->diag, f->code, "%s", f->line ? f->line : "");
+		f->code = 0;
 		return rc;
 	}
 	if (c->next == c->v.n)
@@ -326,23 +480,21 @@ int xw_children_next(struct xw_children *c, xw_ino *ino, const char **name, size
 
 bool xw_children_none(const struct xw_children *c)
 {
-	return !c->v.n && !c->code && !c->itree;
+	return !c->v.n && !c->failed[XW_CHILDREN_UNREAD].code && !c->itree;
 }
 
 int xw_children_hide(struct xw_children *c, const char *why)
 {
-	char line[256];
-
 	if (xw_children_none(c))
 		return 0;
-	snprintf(line, sizeof(line), "%.100s: inode %" PRIu32 ": %s", c->img->dev->name, c->ino,
-		 why);
 	close_itree(c);
 	c->v.n = c->next = 0;
-	c->code = XW_ERR_UNSUPPORTED;
-	free(c->line);
-	c->line = strdup(line);
-	return c->line ? 0 : xw_fail_nomem(c->img->diag, "directory");
+	c->failed[XW_CHILDREN_UNREAD].code = 0;
+	c->failed[XW_CHILDREN_SAME].code = 0;
+	keep_line(c, XW_CHILDREN_UNREAD,
+		  xw_fail(c->img->diag, XW_ERR_UNSUPPORTED, "%.100s: inode %" PRIu32 ": %s",
+			  c->img->dev->name, c->ino, why));
+	return 0;
 }
 
 void xw_children_free(struct xw_children *c)
@@ -350,6 +502,8 @@ void xw_children_free(struct xw_children *c)
 	close_itree(c);
 	xw_vec_free(&c->v);
 	xw_vec_free(&c->names);
-	free(c->line);
-	c->line = NULL;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(c->failed); i++) {
+		free(c->failed[i].line);
+		c->failed[i].line = NULL;
+	}
 }

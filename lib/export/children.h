@@ -21,6 +21,12 @@ struct xw_child {
 	bool is_dir; /* the file type in the entry: only a hint */
 };
 
+enum {
+	XW_CHILDREN_UNREAD, /* part of the directory could not be read */
+	XW_CHILDREN_SAME, /* entries were left out that have the name of another one */
+	XW_CHILDREN_FAILURES,
+};
+
 struct xw_children {
 	struct xw_image *img;
 	enum xw_export_order order;
@@ -30,8 +36,10 @@ struct xw_children {
 	size_t fetched; /* elements of v that were read ahead */
 	xw_ino ino;
 	struct xw_itree_iter *itree; /* open while it has more entries; else NULL */
-	int code; /* a pending read failure, to be returned by xw_children_next() */
-	char *line; /* its message; owned */
+	struct xw_children_failure {
+		int code; /* not 0: pending, to be returned by xw_children_next() */
+		char *line; /* its message; owned */
+	} failed[XW_CHILDREN_FAILURES];
 };
 
 /*

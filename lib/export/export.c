@@ -42,6 +42,8 @@ int xw_export_damage(struct xw_exporter *x, const char *path, int rc)
 	if (!is_damage(rc))
 		return rc;
 	x->stats->damaged++;
+	if (rc != XW_ERR_UNSUPPORTED || !x->damage_code)
+		x->damage_code = rc == XW_ERR_UNSUPPORTED ? rc : XW_ERR_CORRUPT;
 	log_failure(x, path);
 	return 0;
 }
@@ -271,7 +273,7 @@ int xw_export_finish(struct xw_exporter *x, int rc)
 	if (s->missing && (s->damaged || s->failed))
 		xw_log(d, XW_LOG_WARN, "not in the image: %s", x->missing);
 	if (s->damaged)
-		return xw_fail(d, XW_ERR_CORRUPT,
+		return xw_fail(d, x->damage_code,
 			       "%s: %" PRIu64 " item%s could not be read, the first: %s", name,
 			       s->damaged, plural(s->damaged), x->first);
 	if (s->failed)

@@ -40,7 +40,8 @@ struct xw_export_item {
 /*
  * Common to all exports: unreadable items are logged as warnings and skipped (if the error occurs
  * in the middle of a file, the rest is filled with zeros), and the result is XW_ERR_CORRUPT after
- * everything else is written. It is XW_ERR_NOTFOUND if requested paths are missing, and
+ * everything else is written, or XW_ERR_UNSUPPORTED if all of them are encrypted. It is
+ * XW_ERR_NOTFOUND if requested paths are missing, and
  * XW_ERR_UNSUPPORTED (archives) or XW_ERR_IO (files) if items could not be written unchanged.
  * Failures of the output end the run.
  */

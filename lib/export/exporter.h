@@ -20,6 +20,7 @@ struct xw_exporter {
 	/* message of the first damage or failure */
 	char first[sizeof(((struct xw_diag *)0)->text)];
 	char missing[512]; /* missing paths */
+	int damage_code; /* XW_ERR_UNSUPPORTED if all that was unreadable is encrypted */
 	int failed_code; /* code of the first write failure */
 	/*
 	 * Write one item. 1, after xw_export_failed(), or the code of damage: nothing of the item

@@ -24,8 +24,13 @@
 
 #define PIECE (256u << 10)
 
+/*
+ * The directories are finished in reverse order. So each has what is needed to go back to its path
+ * from that of the next one: with whole paths, N levels would take N * N bytes.
+ */
 struct made_dir {
-	char *path; /* owned */
+	size_t keep; /* bytes that its path has in common with the path of the next directory */
+	size_t tail; /* the rest of its path is in `tails` from here to the next directory's tail */
 	xw_ino ino;
 	bool made; /* created by this run */
 };
@@ -35,6 +40,8 @@ struct extract {
 	const struct xw_extract_opts *o;
 	struct xw_extract_dirs places;
 	XW_VEC(struct made_dir) dirs;
+	XW_VEC(char) path; /* of the last element of dirs; terminated while it is finished */
+	XW_VEC(char) tails;
 	struct xw_attr_notes notes;
 	uint8_t *buf;
 	int fd; /* the file being written */
@@ -264,6 +271,25 @@ static int make_dir(const struct maker *m, int dir, const char *name)
 	return -1;
 }
 
+/* Complete the new last element of dirs: its path takes the place of that of the one before. */
+static int note_dir(struct extract *t, const char *path, size_t len)
+{
+	const size_t keep = xw_path_common(path, len, t->path.v, t->path.n);
+	const size_t tail = t->path.n - keep;
+
+	if (xw_vec_reserve(&t->tails, t->tails.n + tail) || xw_vec_reserve(&t->path, len + 1))
+		return xw_fail_nomem(t->x.img->diag, "directory");
+	if (t->dirs.n)
+		t->dirs.v[t->dirs.n - 1].keep = keep;
+	if (tail)
+		memcpy(t->tails.v + t->tails.n, t->path.v + keep, tail);
+	t->tails.n += tail;
+	memcpy(t->path.v + keep, path + keep, len - keep);
+	t->path.n = len;
+	t->dirs.v[t->dirs.n++].tail = t->tails.n;
+	return 0;
+}
+
 static int put_dir(struct extract *t, const struct xw_export_item *item)
 {
 	const struct maker m = {.make = make_dir, .t = t, .item = item};
@@ -277,11 +303,7 @@ static int put_dir(struct extract *t, const struct xw_export_item *item)
 		rc = make_item(&m, &dir, &name);
 	if (rc)
 		return rc;
-	t->dirs.v[t->dirs.n].path = strdup(item->path);
-	if (!t->dirs.v[t->dirs.n].path)
-		return xw_fail_nomem(t->x.img->diag, "directory");
-	t->dirs.n++;
-	return 0;
+	return note_dir(t, item->path, strlen(item->path));
 }
 
 static int put_item(struct extract *t, const struct xw_export_item *item)
@@ -323,11 +345,11 @@ static int open_dir(struct extract *t, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int finish_dir(struct extract *t, const struct made_dir *d)
+static int finish_dir(struct extract *t, const struct made_dir *d, const char *path)
 {
 	auto_free uint8_t *raw = malloc(t->x.img->inode_size);
-	struct xw_walk_item e = {.path = d->path, .ino = d->ino, .raw = raw};
-	const struct xw_export_item item = {.at = &e, .path = d->path};
+	struct xw_walk_item e = {.path = path, .ino = d->ino, .raw = raw};
+	const struct xw_export_item item = {.at = &e, .path = path};
 	auto_fd int fd = -1;
 	int rc;
 
@@ -335,14 +357,35 @@ static int finish_dir(struct extract *t, const struct made_dir *d)
 		return xw_fail_nomem(t->x.img->diag, "inode");
 	rc = xw_image_inode(t->x.img, d->ino, &e.inode, raw);
 	if (rc)
-		return xw_export_damage(&t->x, d->path, rc);
+		return xw_export_damage(&t->x, path, rc);
 	xw_export_select(&t->x, &e.inode);
-	fd = open_dir(t, d->path);
+	fd = open_dir(t, path);
 	if (fd < 0) {
-		rc = fail(t, d->path, -fd, "cannot open");
+		rc = fail(t, path, -fd, "cannot open");
 		return XW_MIN(rc, 0);
 	}
 	return attributes(t, &item, fd, false, d->made);
+}
+
+static int finish_dirs(struct extract *t)
+{
+	for (size_t i = t->dirs.n; i--;) {
+		const struct made_dir *d = &t->dirs.v[i];
+		int rc;
+
+		t->path.v[t->path.n] = '\0';
+		rc = finish_dir(t, d, t->path.v);
+		if (rc)
+			return rc;
+		if (!i)
+			break;
+		/* there is room: the path was this long before */
+		t->path.n = d[-1].keep + d->tail - d[-1].tail;
+		if (d->tail > d[-1].tail)
+			memcpy(t->path.v + d[-1].keep, t->tails.v + d[-1].tail,
+			       d->tail - d[-1].tail);
+	}
+	return 0;
 }
 
 static int extract(struct extract *t, struct xw_image *img, const struct xw_export_opts *o)
@@ -361,8 +404,8 @@ static int extract(struct extract *t, struct xw_image *img, const struct xw_expo
 					     t->o->dir);
 		rc = xw_export_items(&t->x);
 	}
-	for (size_t i = t->dirs.n; i-- && !rc;)
-		rc = finish_dir(t, &t->dirs.v[i]);
+	if (!rc)
+		rc = finish_dirs(t);
 	if (!rc && t->notes.privileged)
 		xw_log(img->diag, XW_LOG_WARN,
 		       "%" PRIu64 " attribute%s left out: only root may set trusted.* and "
@@ -383,9 +426,9 @@ int xw_image_to_dir(struct xw_image *img, const struct xw_export_opts *o,
 	};
 	const int rc = extract(&t, img, o);
 
-	while (t.dirs.n)
-		free(t.dirs.v[--t.dirs.n].path);
 	xw_vec_free(&t.dirs);
+	xw_vec_free(&t.path);
+	xw_vec_free(&t.tails);
 	xw_extract_dirs_close(&t.places);
 	free(t.buf);
 	return xw_export_finish(&t.x, rc);

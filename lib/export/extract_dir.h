@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Opens directories below a top directory by path. No symbolic link is followed, since each
- * component is opened relative to the previous one. The directories on the last path stay open for
- * the next one, which is usually nearby.
+ * component is opened relative to the previous one. Some of the directories on the last path stay
+ * open for the next one, which is usually nearby.
  */
 #ifndef XW_EXPORT_EXTRACT_DIR_H
 #define XW_EXPORT_EXTRACT_DIR_H
@@ -13,17 +13,25 @@
 #include "base/vec.h"
 
 #define XW_EXTRACT_LEVELS 32
+#define XW_EXTRACT_RECENT 8
 
 struct xw_extract_dirs {
 	int top; /* owned */
-	bool top_acl; /* top has a default ACL */
 	struct xw_extract_dir {
 		size_t len; /* length of the part of `path` that names this directory */
+		size_t depth; /* number of its components */
 		int fd;
-		bool acl; /* it has a default ACL, which new files inherit */
-	} at[XW_EXTRACT_LEVELS];
-	unsigned n;
+	} at[XW_EXTRACT_LEVELS]; /* some ancestors, then the last directory itself */
+	unsigned n, max;
 	XW_VEC(char) path; /* path of at[n - 1], not terminated */
+	/* directories that were left for one that is far away */
+	struct xw_extract_recent {
+		XW_VEC(char) path;
+		int fd;
+	} recent[XW_EXTRACT_RECENT];
+	unsigned n_recent, turn;
+	int last; /* the directory of the last lookup; not owned */
+	bool acl, acl_known; /* it has a default ACL, which new files inherit */
 };
 
 /* Start below directory dir, which is created if missing. 0 or -errno. */
@@ -36,6 +44,6 @@ void xw_extract_dirs_close(struct xw_extract_dirs *p);
  */
 int xw_extract_dirs_parent(struct xw_extract_dirs *p, const char *path, int *fd, const char **name);
 /* Does the directory of the last lookup have a default ACL? */
-bool xw_extract_dirs_acl(const struct xw_extract_dirs *p);
+bool xw_extract_dirs_acl(struct xw_extract_dirs *p);
 
 #endif

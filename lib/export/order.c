@@ -12,7 +12,6 @@
 
 #include "base/auto.h"
 #include "base/err.h"
-#include "export/paths.h"
 
 struct node {
 	uint32_t seq;
@@ -44,9 +43,7 @@ static void set_parents(const struct xw_order_item *v, size_t n, struct node *no
 	size_t depth = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		/* a read failure has the path of its directory and counts as an entry of it */
-		while (depth && !xw_path_is_below(v[i].path, v[i].path_len, v[up[depth - 1]].path,
-						  v[up[depth - 1]].path_len))
+		while (depth && v[i].depth <= v[up[depth - 1]].depth)
 			depth--;
 		nodes[i] = (struct node){.seq = (uint32_t)i, .key = v[i].key};
 		if (depth) {

@@ -12,6 +12,7 @@
 struct xw_order_item {
 	const char *path;
 	size_t path_len;
+	uint32_t depth; /* of a walk: items below a directory directly follow it and are deeper */
 	xw_blk key; /* first block of its own data */
 };
 

@@ -15,7 +15,6 @@
 #include "base/auto.h"
 #include "export/ahead.h"
 #include "export/order.h"
-#include "export/paths.h"
 #include "read/map.h"
 
 #define ITEMS_MAX 32768u
@@ -28,6 +27,7 @@ struct item {
 	xw_blk key;
 	uint32_t path, path_len; /* offset in `bytes`; terminated */
 	uint32_t record; /* offset in `bytes`: the inode record, or the message of a failure */
+	uint32_t depth;
 	uint32_t announced; /* bytes of its data that were read ahead */
 	xw_ino ino;
 	int code; /* 1, or the code of a failure */
@@ -105,6 +105,7 @@ static int add(struct xw_queue *q, const struct xw_walk_item *e, int code)
 	int rc = keep(q, e->path, e->path_len, &i.path);
 
 	i.path_len = (uint32_t)e->path_len;
+	i.depth = (uint32_t)e->depth;
 	if (!rc)
 		rc = code == 1 ? keep(q, e->raw, q->img->inode_size, &i.record)
 			       : keep(q, text, strlen(text), &i.record);
@@ -115,15 +116,6 @@ static int add(struct xw_queue *q, const struct xw_walk_item *e, int code)
 	if (rc || xw_vec_push(&q->v, i))
 		return xw_fail_nomem(d, "order");
 	return 0;
-}
-
-/* Is item e in directory `dir`, at any depth? */
-static bool is_below(const struct xw_queue *q, const struct item *e, const struct item *dir)
-{
-	const char *bytes = (const char *)q->bytes.v;
-
-	return e->path_len > dir->path_len &&
-	       xw_path_is_below(bytes + e->path, e->path_len, bytes + dir->path, dir->path_len);
 }
 
 struct climb {
@@ -140,7 +132,7 @@ static void climb_to(struct climb *c, const struct item *at)
 	while (c->up.n) {
 		const uint32_t last = c->up.v[c->up.n - 1];
 
-		if (at && is_below(c->q, at, &v[last]))
+		if (at && at->depth > v[last].depth)
 			return;
 		c->up.n--;
 		if (c->up.n && c->data[last]) {
@@ -185,8 +177,9 @@ static int sort_tree(struct xw_queue *q)
 		return XW_ERR_NOMEM;
 	lend_keys(q);
 	for (size_t i = 0; i < n; i++)
-		keys[i] = (struct xw_order_item){(const char *)q->bytes.v + q->v.v[i].path,
-						 q->v.v[i].path_len, q->v.v[i].key};
+		keys[i] =
+			(struct xw_order_item){(const char *)q->bytes.v + q->v.v[i].path,
+					       q->v.v[i].path_len, q->v.v[i].depth, q->v.v[i].key};
 	if (xw_order_tree(keys, n, !q->ended, order))
 		return XW_ERR_NOMEM;
 	for (size_t i = 0; i < n; i++)

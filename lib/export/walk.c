@@ -169,6 +169,7 @@ int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e)
 
 	e->path = w->path.v;
 	e->path_len = w->path.n;
+	e->depth = 0;
 	if (w->begin) {
 		w->begin = false;
 		return visit(w, w->top, e);
@@ -185,6 +186,7 @@ int xw_walk_next(struct xw_walk *w, struct xw_walk_item *e)
 		rc = set_path(w, f->path_len, name, found == 1 ? len : 0);
 		e->path = w->path.v;
 		e->path_len = w->path.n;
+		e->depth = w->frames.n;
 		if (rc || found < 0)
 			return rc ? rc : found;
 		if (w->select)

@@ -14,6 +14,8 @@ struct xw_walk_item {
 	/* relative to the top, without a leading slash, terminated; "" is the top itself */
 	const char *path;
 	size_t path_len;
+	/* level below the top; the failure of a directory counts as an entry of it */
+	size_t depth;
 	xw_ino ino;
 	struct xw_inode inode;
 	const uint8_t *raw; /* the inode record; valid until the next call */

@@ -345,6 +345,38 @@ else
 	skip "damage" "python3 is not installed"
 fi
 
+# ---- entries of one name, and names that are encrypted ----
+mkdir same same/aa3 same/sub
+for i in 1 2 4; do echo "number $i" >"same/aa$i"; done
+echo in >same/aa3/in
+echo secret >same/sub/name
+tar --sort=name -cf same.tar -C same .
+mkfs -O ^metadata_csum,encrypt -d same.tar fresh.img
+for to in 2 3 4; do
+	LC_ALL=C sed "s/aa$to/aa1/g" fresh.img >same.img
+	rm -rf into
+	export_ -q -x into same.img
+	equal "aa$to becomes aa1: status" "$RC" 1
+	is "  said" grep -q 'warning: /: .* 1 entry left out, since another has the same name: "aa1"$' .err
+	equal "  the first one is kept" "$(cat into/aa1)" "number 1"
+	export_ -o same.out.tar same.img
+	equal "  an archive has the name once" "$RC $(tar -tf same.out.tar | grep -c aa1)" "1 1"
+	is "  and says so" grep -q 'same name: "aa1"' .err
+	export_ --list --order name same.img
+	equal "  a listing, too" "$RC $(grep -c aa1 .out)" "1 1"
+done
+LC_ALL=C sed "s/aa[24]/aa1/g" fresh.img >same.img
+export_ -q -x into same.img
+is "three entries of one name" grep -q 'warning: /: .* 2 entries left out, since .* name, the first: "aa1"$' .err
+if command -v debugfs >/dev/null; then
+	debugfs -w -R 'sif /sub flags 0x80800' fresh.img >.out 2>&1
+	export_ -q -o same.out.tar fresh.img
+	equal "an encrypted directory: status" "$RC" 1
+	is "  named in the last line, without advice to check" grep -q '^xw-export: fresh.*sub: .*names and contents are encrypted$' .err
+else
+	skip "an encrypted directory" "debugfs is not installed" 2
+fi
+
 # ---- what fingers know from tar ----
 export_ -tvf img
 says 2 "-tvf is tar's" "tar's letters to list"
@@ -369,4 +401,4 @@ if python3 -c 'import os, pty; os.waitstatus_to_exitcode(0); os.close(pty.openpt
 else
 	skip "no archive from a terminal" "python3 cannot open a terminal"
 fi
-done_testing 165
+done_testing 186

@@ -54,9 +54,13 @@ static bool host_has(struct host *h, const char *path, struct stat *st)
 
 /* ---- places ---- */
 
-/* Deeper than the levels that stay open, and back: always the directory of the path. */
+/*
+ * Deeper than the levels that stay open, and back: always the directory of the path. With few
+ * levels, too.
+ */
 START_TEST(deep_places)
 {
+	static const unsigned levels[] = {XW_EXTRACT_LEVELS, 2, 5};
 	char path[XW_EXTRACT_LEVELS * 6 + 64] = "";
 	struct stat by_fd, by_path;
 	struct xw_extract_dirs p;
@@ -67,6 +71,8 @@ START_TEST(deep_places)
 
 	host_make(&h);
 	ck_assert_int_eq(xw_extract_dirs_open(&p, h.top), 0);
+	ck_assert_uint_eq(p.max, XW_EXTRACT_LEVELS);
+	p.max = levels[_i];
 	for (unsigned i = 0; i < 2 * XW_EXTRACT_LEVELS; i++)
 		len += (size_t)sprintf(path + len, "d/");
 	strcpy(path + len, "last");
@@ -90,7 +96,7 @@ START_TEST(deep_places)
 			}
 		}
 	}
-	ck_assert_uint_le(p.n, XW_EXTRACT_LEVELS);
+	ck_assert_uint_le(p.n, p.max);
 	xw_extract_dirs_close(&p);
 	host_drop(&h);
 }
@@ -309,7 +315,7 @@ int main(void)
 	TCase *tc = tcase_create("extract");
 
 	tcase_set_timeout(tc, 300);
-	tcase_add_test(tc, deep_places);
+	unit_add_cases(tc, deep_places, "all levels", "two levels", "five levels");
 	tcase_add_test(tc, places_follow_no_links);
 	tcase_add_test(tc, places_lead_down);
 	tcase_add_test(tc, suffixes);

@@ -41,6 +41,15 @@ static void grow(struct tree *t, const char *dir, unsigned depth)
 	}
 }
 
+static uint32_t depth_of(const char *path)
+{
+	uint32_t n = *path != '\0';
+
+	for (; *path; path++)
+		n += *path == '/';
+	return n;
+}
+
 static bool is_in(const char *path, const char *dir)
 {
 	const size_t n = strlen(dir);
@@ -88,7 +97,7 @@ START_TEST(windows)
 
 		for (unsigned i = 0; i < n; i++)
 			v[i] = (struct xw_order_item){t.path[from + i], strlen(t.path[from + i]),
-						      t.key[from + i]};
+						      depth_of(t.path[from + i]), t.key[from + i]};
 		ck_assert_int_eq(xw_order_tree(v, n, from + n < t.n, order), 0);
 		for (unsigned i = 0; i < n; i++)
 			out[from + i] = from + order[i];
@@ -101,7 +110,8 @@ END_TEST
 START_TEST(siblings)
 {
 	static const struct xw_order_item v[] = {
-		{"", 0, 9}, {"a", 1, 9}, {"b", 1, 8}, {"b/x", 3, 3}, {"b/y", 3, 1}, {"c", 1, 2},
+		{"", 0, 0, 9},    {"a", 1, 1, 9},   {"b", 1, 1, 8},
+		{"b/x", 3, 2, 3}, {"b/y", 3, 2, 1}, {"c", 1, 1, 2},
 	};
 	static const uint32_t want[] = {0, 2, 4, 3, 5, 1};
 	uint32_t order[XW_ARRAY_SIZE(v)];
