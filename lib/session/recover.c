@@ -17,6 +17,7 @@
 #include "commit/redo.h"
 #include "commit/super.h"
 #include "dev/overlay.h"
+#include "read/image.h"
 
 static void read_super(struct recovery *v)
 {
@@ -356,6 +357,17 @@ static int super_step(struct recovery *v)
 	return 0;
 }
 
+/* A filesystem larger than its device is not changed, except by checkers. */
+static int check_fits(const struct recovery *v)
+{
+	struct xw_super sb;
+
+	if (v->flags & (XW_RECOVER_RDONLY | XW_RECOVER_FORCE) || !v->valid ||
+	    xw_super_decode(v->super, &sb))
+		return 0;
+	return xw_image_fits(v->dev, &sb, v->diag);
+}
+
 static int journal_step(struct recovery *v)
 {
 	int rc;
@@ -436,10 +448,14 @@ int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned fl
 	read_super(&v);
 	refused = v.pending || !v.valid;
 	rc = check_limit(&v);
+	if (!rc && !v.pending) /* a pending change may extend the file, or correct the size */
+		rc = check_fits(&v);
 	if (!rc)
 		rc = redo_step(&v);
 	if (!rc)
 		rc = super_step(&v);
+	if (!rc)
+		rc = check_fits(&v);
 	if (!rc)
 		rc = journal_step(&v);
 	if (!rc)
