@@ -149,12 +149,12 @@ static int refuse_size(struct xw_mkfs *m, const struct xw_target *t, const char 
 	const unsigned long long size = m->params.size_bytes, have = t->window;
 
 	if (!t->partition)
-		return xw_fail(&m->diag, XW_ERR_USAGE,
+		return xw_fail(&m->diag, XW_ERR_LIMIT,
 			       "%s: SIZE of %llu bytes is larger than the space at byte %llu "
 			       "(%llu)%s%s",
 			       t->path, size, (unsigned long long)m->params.offset, have,
 			       *others ? "; it would overwrite partition " : "", others);
-	return xw_fail(&m->diag, XW_ERR_USAGE,
+	return xw_fail(&m->diag, XW_ERR_LIMIT,
 		       "%s: SIZE of %llu bytes is larger than partition %u (%llu)%s%s", t->path,
 		       size, t->partition, have, *others ? "; it would overwrite partition " : "",
 		       others);

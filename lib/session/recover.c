@@ -357,13 +357,12 @@ static int super_step(struct recovery *v)
 	return 0;
 }
 
-/* A filesystem larger than its device is not changed, except by checkers. */
+/* No log is replayed on the medium for a filesystem larger than its device. */
 static int check_fits(const struct recovery *v)
 {
 	struct xw_super sb;
 
-	if (v->flags & (XW_RECOVER_RDONLY | XW_RECOVER_FORCE) || !v->valid ||
-	    xw_super_decode(v->super, &sb))
+	if (v->flags & XW_RECOVER_RDONLY || xw_super_decode(v->super, &sb))
 		return 0;
 	return xw_image_fits(v->dev, &sb, v->diag);
 }
@@ -375,7 +374,9 @@ static int journal_step(struct recovery *v)
 	if (!(v->flags & XW_RECOVER_JOURNAL) || !v->valid || v->info->stuck ||
 	    v->info->journal.unsettled || !xw_super_bytes_has(v->super, XW_INCOMPAT_RECOVER))
 		return 0;
-	rc = make_writable(v);
+	rc = check_fits(v);
+	if (!rc)
+		rc = make_writable(v);
 	return rc ? rc : xw_journal_recover(v->dev, replay_flags(v), v->diag, &v->info->journal);
 }
 
@@ -448,14 +449,10 @@ int xw_recover_dev(struct xw_dev **dev, struct xw_redo_store *store, unsigned fl
 	read_super(&v);
 	refused = v.pending || !v.valid;
 	rc = check_limit(&v);
-	if (!rc && !v.pending) /* a pending change may extend the file, or correct the size */
-		rc = check_fits(&v);
 	if (!rc)
 		rc = redo_step(&v);
 	if (!rc)
 		rc = super_step(&v);
-	if (!rc)
-		rc = check_fits(&v);
 	if (!rc)
 		rc = journal_step(&v);
 	if (!rc)
