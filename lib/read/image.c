@@ -149,7 +149,7 @@ int xw_image_fits(const struct xw_dev *dev, const struct xw_super *sb, struct xw
 		       "%s: the filesystem has %" PRIu64 " blocks of %" PRIu32 " bytes, the %s "
 		       "holds %" PRIu64 "; unless it was cut off, run xw-fsck -f",
 		       dev->name, sb->blocks_count, bs,
-		       dev->is_window && dev->fixed ? "partition" : "image", dev->size / bs);
+		       dev->fixed ? "partition or device" : "image", dev->size / bs);
 }
 
 /* Checks of the superblock beyond those of xw_super_decode(). */
