@@ -32,12 +32,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Report why opening failed, and add the flag that allows it; false: there is none. */
+/*
+ * Report why opening failed, and add the flag that allows it; false: there is none. A filesystem
+ * larger than its device can be read, not written.
+ */
 static bool allow(struct dbg *d, int rc, unsigned *flags)
 {
 	const unsigned more = rc == XW_ERR_CHECKSUM      ? XW_IMAGE_NOCSUM
 			      : rc == XW_ERR_UNSUPPORTED ? XW_IMAGE_ANY_FEATURES
-			      : rc == XW_ERR_TRUNCATED   ? XW_IMAGE_SHORT
+			      : rc == XW_ERR_TRUNCATED && !d->edit ? XW_IMAGE_SHORT
 							 : 0;
 
 	if (!more || *flags & more)

@@ -268,18 +268,23 @@ static bool check_mmp_block(struct fsck *f, struct xw_super *sb)
 	return true;
 }
 
-/* Report a filesystem that is longer than its device. It is not repaired. */
+/*
+ * Report a filesystem that is longer than its device. It is not repaired; who declines to end the
+ * check sees the rest of the damage inside the device.
+ */
 static int check_size(struct fsck *f)
 {
 	const uint64_t have = f->ses.dev->size / f->ses.img->block_size;
 
 	if (f->ses.img->sb.blocks_count <= have)
 		return 0;
-	(void)FSCK_FOUND(f, SUPER_SIZE, .num = f->ses.img->sb.blocks_count, .num2 = have);
 	/* The size was not corrected: findings past the end of the device would be meaningless. */
 	f->round.again = f->ses.report_only;
-	if (f->ses.stop || f->opts.mode == FSCK_NO)
+	if (!FSCK_FOUND(f, SUPER_SIZE, .num = f->ses.img->sb.blocks_count, .num2 = have)) {
+		if (!f->ses.stop)
+			fsck_report_only(f);
 		return 0;
+	}
 	return xw_fail(&f->ses.diag, XW_ERR_TRUNCATED,
 		       "%s: the filesystem has %llu blocks, the device %llu; resize one of them",
 		       f->opts.image, (unsigned long long)f->ses.img->sb.blocks_count,

@@ -109,14 +109,13 @@ static bool ask(struct fsck *f, const struct fsck_about *a)
 static bool decide(struct fsck *f, const struct fsck_row *row, const struct fsck_about *a,
 		   bool *asked)
 {
-	const bool beyond_repair = row->preen == FSCK_P_ABORT && !row->offer;
+	const bool ends = row->preen == FSCK_P_ABORT || row->preen == FSCK_P_CANNOT;
 
-	if (row->preen == FSCK_P_REPORT || f->opts.mode == FSCK_NO ||
-	    (beyond_repair && f->opts.mode != FSCK_PREEN))
+	if (row->preen == FSCK_P_REPORT || f->opts.mode == FSCK_NO)
 		return false;
 	if (f->round.must)
 		return true;
-	if (f->opts.mode == FSCK_PREEN && row->preen == FSCK_P_ABORT) {
+	if (f->opts.mode == FSCK_PREEN && ends) {
 		f->ses.findings.ended = f->ses.stop = true;
 		return false;
 	}
@@ -133,7 +132,9 @@ static enum fsck_done done_of(const struct fsck *f, const struct fsck_row *row, 
 		return f->opts.mode == FSCK_PREEN ? FSCK_DONE_ACCEPTED : FSCK_DONE_REPAIRED;
 	if (f->ses.findings.ended)
 		return FSCK_DONE_ENDED;
-	return row->preen == FSCK_P_REPORT || !row->offer ? FSCK_DONE_REPORTED : FSCK_DONE_DECLINED;
+	return row->preen == FSCK_P_REPORT || row->preen == FSCK_P_CANNOT || !row->offer
+		       ? FSCK_DONE_REPORTED
+		       : FSCK_DONE_DECLINED;
 }
 
 /*
@@ -175,7 +176,8 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 		f->ses.findings.notes++;
 		return true;
 	}
-	told.repaired = decide(f, row, a, &told.asked);
+	told.agreed = decide(f, row, a, &told.asked);
+	told.repaired = told.agreed && row->preen != FSCK_P_CANNOT;
 	told.done = done_of(f, row, told.repaired);
 	told.follows = follows(f, a);
 	if (!told.repaired && f->opts.mode != FSCK_NO) /* out of memory: it is reported again */
@@ -185,7 +187,7 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 		f->ses.findings.recounted = true;
 	if (f->ses.to && f->ses.to->finding)
 		f->ses.to->finding(f->ses.to_arg, f, &told);
-	return told.repaired;
+	return told.agreed;
 }
 
 int fsck_check_readable(struct fsck *f)

@@ -27,10 +27,11 @@ enum fsck_id {
  */
 enum fsck_severity { FSCK_NOTE, FSCK_MINOR, FSCK_ERROR, FSCK_FATAL };
 /*
- * Action with -p: repaired; repaired silently; the check ends, an administrator must decide; never
- * repaired, even with -y (a report).
+ * Action with -p: repaired; repaired silently; the check ends, an administrator must decide; the
+ * same for damage that nobody can repair, where the offer is to end the check; never repaired, even
+ * with -y (a report).
  */
-enum fsck_preen { FSCK_P_FIX, FSCK_P_QUIET, FSCK_P_ABORT, FSCK_P_REPORT };
+enum fsck_preen { FSCK_P_FIX, FSCK_P_QUIET, FSCK_P_ABORT, FSCK_P_CANNOT, FSCK_P_REPORT };
 
 /* A row of findings.def. */
 struct fsck_row {

@@ -36,6 +36,7 @@ struct fsck_told {
 	const struct fsck_about *about;
 	const struct fsck_row *row; /* its row of findings.def */
 	enum fsck_done done;
+	bool agreed; /* to the offer: a repair, or with FSCK_P_CANNOT the end of the check */
 	bool repaired;
 	bool follows; /* it follows from a repair */
 	bool asked; /* the user was asked, and has seen it */

@@ -86,7 +86,7 @@ static void say_text(struct say *s, const struct fsck *f, const struct fsck_told
 	put_text(s, f, t->about);
 	if (!offer)
 		printf(".\n");
-	else if (!t->repaired)
+	else if (!t->agreed)
 		printf(".  %s? no\n\n", offer);
 	else if (f->opts.mode == FSCK_PREEN)
 		printf(".  %s.\n", xw_fsck_done_word(offer));

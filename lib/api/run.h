@@ -154,8 +154,9 @@ struct xw_target {
 	struct xw_dev *dev; /* NULL before xw_target_open() */
 	const char *path;
 	uint64_t have; /* size available in an existing target after -E offset; 0 = none */
-	uint64_t partition_size; /* size of the partition that begins at -E offset; 0: none */
-	unsigned partition; /* its number */
+	/* with -E offset: bytes to the end of the partition or device; 0: the file may grow */
+	uint64_t window;
+	unsigned partition; /* number of the partition that begins there; 0: none */
 	bool exists, is_block; /* exists: overwrite in place; false for --replace */
 	bool replaces; /* --replace: a file of that name exists */
 	struct xw_file_id opened, replaced; /* may be inside a source directory */

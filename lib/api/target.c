@@ -107,33 +107,58 @@ static int check_replace(struct xw_mkfs *m, const struct xw_target *t)
 }
 
 /*
- * With -E offset and a partition table, find the partition that begins at the offset: the
- * filesystem must not exceed it.
+ * With -E offset on a disk, find the partition that begins there: no filesystem exceeds it, nor the
+ * disk.
  */
-static int find_partition(struct xw_mkfs *m, struct xw_target *t, int fd)
+static int find_window(struct xw_mkfs *m, struct xw_target *t, int fd, uint64_t size)
 {
+	const uint64_t offset = m->params.offset;
 	const struct xw_partition *p;
 	struct xw_partitions table;
+	uint64_t end = t->is_block ? size : 0;
 	char list[240];
 	int rc = 0;
 
-	if (!m->params.offset)
+	if (!offset)
 		return 0;
 	if (xw_partitions_read(fd, &table))
 		return xw_fail_nomem(&m->diag, "the partition table");
-	p = xw_partition_at(&table, m->params.offset);
-	if (p) {
+	p = xw_partition_at(&table, offset);
+	if (p)
 		t->partition = p->number;
-		t->partition_size = p->size;
-	} else if (*table.type && !m->force) {
+	else if (*table.type && !m->force) {
 		xw_partitions_text(&table, list, sizeof(list));
 		rc = xw_fail(&m->diag, XW_ERR_EXISTS,
 			     "%s: no partition begins at byte %llu: the %s partition table has %s",
-			     t->path, (unsigned long long)m->params.offset, table.type,
+			     t->path, (unsigned long long)offset, table.type,
 			     *list ? list : "none");
 	}
+	if (*table.type)
+		end = xw_partitions_end(&table, offset, size);
 	xw_partitions_free(&table);
+	if (!rc && end && end <= offset)
+		return xw_fail(&m->diag, XW_ERR_USAGE,
+			       "%s: no space for a filesystem at byte %llu: the %s ends at %llu",
+			       t->path, (unsigned long long)offset,
+			       t->is_block ? "device" : "file", (unsigned long long)size);
+	t->window = end ? end - offset : 0;
 	return rc;
+}
+
+static int refuse_size(struct xw_mkfs *m, const struct xw_target *t, const char *others)
+{
+	const unsigned long long size = m->params.size_bytes, have = t->window;
+
+	if (!t->partition)
+		return xw_fail(&m->diag, XW_ERR_LIMIT,
+			       "%s: SIZE of %llu bytes is larger than the space at byte %llu "
+			       "(%llu)%s%s",
+			       t->path, size, (unsigned long long)m->params.offset, have,
+			       *others ? "; it would overwrite partition " : "", others);
+	return xw_fail(&m->diag, XW_ERR_LIMIT,
+		       "%s: SIZE of %llu bytes is larger than partition %u (%llu)%s%s", t->path,
+		       size, t->partition, have, *others ? "; it would overwrite partition " : "",
+		       others);
 }
 
 int xw_target_fits(struct xw_mkfs *m, const struct xw_target *t)
@@ -142,7 +167,6 @@ int xw_target_fits(struct xw_mkfs *m, const struct xw_target *t)
 	struct xw_partitions table;
 	char list[240];
 	auto_fd int fd = -1;
-	int rc = 0;
 
 	if (!m->params.offset || !t->exists)
 		return 0;
@@ -153,16 +177,12 @@ int xw_target_fits(struct xw_mkfs *m, const struct xw_target *t)
 		return xw_fail_nomem(&m->diag, "the partition table");
 	xw_partitions_overlap_text(&table, m->params.offset, size, list, sizeof(list));
 	xw_partitions_free(&table);
-	if (t->partition_size && !m->force && size > t->partition_size)
-		rc = xw_fail(&m->diag, XW_ERR_EXISTS,
-			     "%s: SIZE of %llu bytes is larger than partition %u (%llu)%s%s",
-			     t->path, (unsigned long long)size, t->partition,
-			     (unsigned long long)t->partition_size,
-			     *list ? "; it would overwrite partition " : "", list);
-	else if (*list)
+	if (t->window && size > t->window)
+		return refuse_size(m, t, list);
+	if (*list)
 		xw_log(&m->diag, XW_LOG_WARN, "%s: the filesystem overwrites partition %s", t->path,
 		       list);
-	return rc;
+	return 0;
 }
 
 int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
@@ -191,9 +211,9 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 		have = (uint64_t)st.st_size;
 		if (t->is_block && ioctl(fd, BLKGETSIZE64, &have))
 			return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s: size", path);
-		rc = find_partition(m, t, fd);
+		rc = find_window(m, t, fd, have);
 		if (!rc)
-			rc = xw_overwrite_check(m, path, fd, &st, t->partition_size);
+			rc = xw_overwrite_check(m, path, fd, &st, t->window);
 	}
 	if (rc)
 		return rc;
@@ -205,8 +225,8 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	}
 	t->file_size = have;
 	t->have = have > m->params.offset ? have - m->params.offset : 0;
-	if (t->partition_size && !m->params.size_set)
-		t->have = t->is_block ? XW_MIN(t->have, t->partition_size) : t->partition_size;
+	if (t->window)
+		t->have = t->window;
 	if (m->params.size_set || t->have)
 		return 0;
 	if (m->params.offset)

@@ -17,6 +17,7 @@
 #include "base/err.h"
 
 struct xw_dev;
+struct xw_partitions;
 
 /* Operations of hold(). */
 enum xw_dev_hold {
@@ -84,6 +85,8 @@ struct xw_dev_ops {
 	 * false if none exists. *end may be beyond the end of the device.
 	 */
 	bool (*data)(struct xw_dev *d, uint64_t off, uint64_t *start, uint64_t *end);
+	/* Optional: the partition table of the whole file or device, as xw_partitions_read(). */
+	int (*partitions)(struct xw_dev *d, struct xw_partitions *out);
 };
 
 struct xw_dev {
@@ -94,6 +97,7 @@ struct xw_dev {
 	bool fresh; /* a regular file that we created: unwritten ranges are holes */
 	bool is_block; /* a block device: fixed size, zeros must be written or discarded */
 	bool is_window; /* part of a larger device, which may hold more than one filesystem */
+	bool fixed; /* its size cannot change: a block device, a window of a disk */
 	uint32_t align; /* block size in bytes of a file opened with DIRECT; else 0 */
 	bool keep; /* zero() must not release space to the host; set by the opener of the device */
 };
@@ -127,10 +131,17 @@ int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out
  */
 int xw_dev_open_null(const char *name, struct xw_diag *diag, struct xw_dev **out);
 /*
- * The part of `under` from byte `off` on (mkfs -E offset=). Owns `under` once it succeeds, and
- * closes it. Messages give offsets in `under`.
+ * The place of a filesystem that begins at byte `off` of `under` (-E offset=, --partition): a window
+ * from there to the end of its partition, see xw_partitions_end(). Without a partition table it ends
+ * with the device, and a regular file can grow through it. Owns `under` once it succeeds, and closes
+ * it. Messages give offsets in `under`.
+ *
+ * Reading past the end is XW_ERR_TRUNCATED, every change of a byte past the end of a fixed window
+ * XW_ERR_HOSTFULL, with nothing changed.
  */
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out);
+/* Likewise the bytes [start, end) of `under`; end UINT64_MAX: to the end, growing with a file. */
+int xw_dev_open_window(struct xw_dev *under, uint64_t start, uint64_t end, struct xw_dev **out);
 
 /*
  * Is this regular file, under any name, attached to a loop device, which may be mounted? If so,

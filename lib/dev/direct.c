@@ -17,6 +17,7 @@
 
 #include "base/types.h"
 #include "dev/dev.h"
+#include "dev/partition.h"
 
 #define BOUNCE (256u << 10)
 
@@ -281,6 +282,14 @@ static bool direct_hold(struct xw_dev *d, enum xw_dev_hold what)
 	return xw_dev_hold(direct(d)->under, what);
 }
 
+static int direct_partitions(struct xw_dev *d, struct xw_partitions *out)
+{
+	struct xw_dev *under = direct(d)->under;
+
+	*out = (struct xw_partitions){.n = 0};
+	return under->ops->partitions ? under->ops->partitions(under, out) : 0;
+}
+
 static void direct_close(struct xw_dev *d)
 {
 	struct direct_dev *w = direct(d);
@@ -304,6 +313,7 @@ static const struct xw_dev_ops direct_ops = {
 	.check_end = direct_check_end,
 	.check_unused = direct_check_unused,
 	.hold = direct_hold,
+	.partitions = direct_partitions,
 };
 
 int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out)

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -30,6 +31,7 @@
 #include "dev/dev.h"
 #include "dev/file.h"
 #include "dev/mounted.h"
+#include "dev/partition.h"
 
 #define OFF_MAX ((uint64_t)INT64_MAX)
 #define ZEROS_LEN 4096
@@ -392,6 +394,17 @@ static int file_pread_fresh(struct xw_dev *d, void *buf, size_t len, uint64_t of
 	return file_pread(d, buf, len, off);
 }
 
+/* Opened again, since direct I/O would not allow libblkid's reads. */
+static int file_partitions(struct xw_dev *d, struct xw_partitions *out)
+{
+	char path[40];
+	auto_fd int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file(d)->fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return xw_partitions_read(fd < 0 ? file(d)->fd : fd, out);
+}
+
 static void file_close(struct xw_dev *d)
 {
 	close(file(d)->fd);
@@ -415,6 +428,7 @@ static const struct xw_dev_ops file_ops = {
 	.hold = file_hold,
 	.stamp = file_stamp,
 	.pread_fresh = file_pread_fresh,
+	.partitions = file_partitions,
 };
 
 int xw_dev_fail_open(struct xw_diag *diag, const char *path, int err)
@@ -525,7 +539,7 @@ static int probe_size(struct file_dev *f, unsigned flags)
 	if (!can_hold_image(&st))
 		return xw_fail(d->diag, XW_ERR_USAGE, "%s: not a regular file or block device",
 			       d->name);
-	d->is_block = S_ISBLK(st.st_mode);
+	d->is_block = d->fixed = S_ISBLK(st.st_mode);
 	if (flags & XW_DEV_DIRECT)
 		d->align = d->is_block && !ioctl(f->fd, BLKSSZGET, &sector) && sector >= 512
 				   ? (uint32_t)sector

@@ -304,7 +304,7 @@ static int grow(struct overlay *o, uint64_t size)
 	uint64_t from = o->dev.size, end = XW_MIN(size, o->base->size);
 	int rc = 0;
 
-	if (o->dev.is_block)
+	if (o->dev.fixed)
 		return xw_fail(o->dev.diag, XW_ERR_HOSTFULL,
 			       "%s: cannot write up to byte %llu: the device ends at %llu",
 			       o->dev.name, (unsigned long long)size,
@@ -388,7 +388,7 @@ static int overlay_set_size(struct xw_dev *d, uint64_t size)
 	pthread_rwlock_wrlock(&o->lock);
 	if (size > d->size)
 		rc = grow(o, size);
-	else if (!d->is_block)
+	else if (!d->fixed)
 		rc = shrink(o, size);
 	pthread_rwlock_unlock(&o->lock);
 	return rc;
@@ -458,6 +458,7 @@ int xw_overlay_open(struct xw_dev *base, uint32_t block_size, struct xw_diag *di
 		.name = base->name,
 		.diag = diag,
 		.is_block = base->is_block,
+		.fixed = base->fixed || base->is_block,
 	};
 	o->base = base;
 	o->block_size = block_size;

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/endian.h"
 #include "base/err.h"
 #include "base/types.h"
 #include "dev/partition.h"
@@ -13,6 +16,11 @@
 /* The unit of libblkid's numbers, whatever the sector size of the disk. */
 #define SECTOR 512u
 #define SECTORS_MAX (INT64_MAX / SECTOR)
+/* Of a GPT header, in the second sector of the disk. */
+#define GPT_SIGNATURE "EFI PART"
+#define GPT_SIGNATURE_LEN 8
+#define GPT_LAST_USABLE 48 /* le64: a sector */
+#define GPT_HEADER 92
 
 static void copy_text(char *out, size_t size, const char *text)
 {
@@ -50,24 +58,42 @@ static int copy_list(blkid_partlist list, struct xw_partitions *out)
 	return 0;
 }
 
-int xw_partitions_read(int fd, struct xw_partitions *out)
+/*
+ * Behind the last usable sector is the backup of the table. If the primary is damaged, libblkid has
+ * read that backup, and only the partitions themselves are known.
+ */
+static uint64_t usable_end(int fd, unsigned sector)
+{
+	uint8_t h[GPT_HEADER];
+	uint64_t last;
+
+	if (pread(fd, h, sizeof(h), sector) != sizeof(h) ||
+	    memcmp(h, GPT_SIGNATURE, GPT_SIGNATURE_LEN) != 0)
+		return UINT64_MAX;
+	last = peek64(h + GPT_LAST_USABLE);
+	return last < UINT64_MAX / sector ? (last + 1) * sector : UINT64_MAX;
+}
+
+/* Read the table with this sector size; 0: the default, which for a device is its own. */
+static int read_with(int fd, unsigned sector, struct xw_partitions *out)
 {
 	blkid_probe pr = blkid_new_probe();
 	blkid_partlist list;
 	blkid_parttable table;
 	int rc = 0;
 
-	*out = (struct xw_partitions){.n = 0};
 	if (!pr)
 		return XW_ERR_NOMEM;
-	if (!blkid_probe_set_device(pr, fd, 0, 0)) {
+	if (!blkid_probe_set_device(pr, fd, 0, 0) &&
+	    !(sector && blkid_probe_set_sectorsize(pr, sector))) {
 		blkid_probe_enable_superblocks(pr, 0);
 		blkid_probe_enable_partitions(pr, 1);
 		list = blkid_do_fullprobe(pr) ? NULL : blkid_probe_get_partitions(pr);
 		table = list ? blkid_partlist_get_table(list) : NULL;
 		if (table && blkid_parttable_get_type(table)) {
-			snprintf(out->type, sizeof(out->type), "%s",
-				 blkid_parttable_get_type(table));
+			copy_text(out->type, sizeof(out->type), blkid_parttable_get_type(table));
+			if (!strcmp(out->type, "gpt"))
+				out->usable = usable_end(fd, blkid_probe_get_sectorsize(pr));
 			rc = copy_list(list, out);
 		}
 	}
@@ -75,10 +101,61 @@ int xw_partitions_read(int fd, struct xw_partitions *out)
 	return rc;
 }
 
+int xw_partitions_read(int fd, struct xw_partitions *out)
+{
+	/* An image file does not tell the sector size of its disk, on which a GPT depends. */
+	static const unsigned sectors[] = {4096, 1024, 2048};
+	struct xw_partitions other;
+	struct stat st;
+	int rc;
+
+	*out = (struct xw_partitions){.usable = UINT64_MAX};
+	rc = read_with(fd, 0, out);
+	if (rc || out->n || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return rc;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(sectors) && !rc; i++) {
+		other = (struct xw_partitions){.usable = UINT64_MAX};
+		rc = read_with(fd, sectors[i], &other);
+		if (!rc && !strcmp(other.type, "gpt")) {
+			xw_partitions_free(out);
+			*out = other;
+			return 0;
+		}
+		xw_partitions_free(&other);
+	}
+	return rc;
+}
+
 void xw_partitions_free(struct xw_partitions *p)
 {
 	free(p->v);
 	*p = (struct xw_partitions){.n = 0};
+}
+
+static bool contains(const struct xw_partition *p, uint64_t byte)
+{
+	return byte >= p->start && byte - p->start < p->size;
+}
+
+uint64_t xw_partitions_end(const struct xw_partitions *p, uint64_t start, uint64_t size)
+{
+	uint64_t begins = UINT64_MAX, inside = UINT64_MAX, gap = XW_MIN(size, p->usable), end;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct xw_partition *v = &p->v[i];
+
+		end = v->start + v->size;
+		if (!v->container && v->start == start)
+			begins = XW_MIN(begins, end);
+		else if (!v->container && contains(v, start))
+			inside = XW_MIN(inside, end);
+		else if (v->start > start)
+			gap = XW_MIN(gap, v->start);
+		else if (v->container && contains(v, start))
+			gap = XW_MIN(gap, end);
+	}
+	end = begins != UINT64_MAX ? begins : inside != UINT64_MAX ? inside : gap;
+	return XW_MIN(end, size);
 }
 
 const struct xw_partition *xw_partition_at(const struct xw_partitions *p, uint64_t start)

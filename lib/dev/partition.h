@@ -19,6 +19,7 @@ struct xw_partitions {
 	char type[16]; /* of the table: "dos", "gpt"; "": there is no table */
 	size_t n;
 	struct xw_partition *v; /* owned; in the order of the table */
+	uint64_t usable; /* GPT: behind the last byte that a partition may have; else UINT64_MAX */
 };
 
 /*
@@ -27,6 +28,14 @@ struct xw_partitions {
  */
 int xw_partitions_read(int fd, struct xw_partitions *out);
 void xw_partitions_free(struct xw_partitions *p);
+/*
+ * Where the place of a filesystem ends that begins at byte `start` of a disk of `size` bytes. In
+ * this order: at the end of the partition that begins there, at the end of the partition that
+ * contains this byte, at the begin of the next partition. Containers are not partitions here, but a
+ * gap ends with them, too. Where partitions overlap, the one that ends first counts. Never beyond
+ * `size`.
+ */
+uint64_t xw_partitions_end(const struct xw_partitions *p, uint64_t start, uint64_t size);
 /* The partition, other than a container, that begins at byte `start`; NULL: none. */
 const struct xw_partition *xw_partition_at(const struct xw_partitions *p, uint64_t start);
 /*

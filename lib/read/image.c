@@ -141,23 +141,33 @@ static int load_super(struct xw_image *img)
 	return check_features(img);
 }
 
+int xw_image_fits(const struct xw_dev *dev, const struct xw_super *sb, struct xw_diag *diag)
+{
+	const uint32_t bs = xw_super_block_size(sb);
+
+	if (sb->blocks_count <= dev->size / bs)
+		return 0;
+	return xw_fail(diag, XW_ERR_TRUNCATED,
+		       "%s: the filesystem has %" PRIu64 " blocks of %" PRIu32 " bytes, the %s "
+		       "holds %" PRIu64 "; unless it was cut off, run xw-fsck -f",
+		       dev->name, sb->blocks_count, bs,
+		       dev->fixed ? "partition or device" : "image", dev->size / bs);
+}
+
 /* Checks of the superblock beyond those of xw_super_decode(). */
 static int check_geometry(struct xw_image *img)
 {
 	const struct xw_super *sb = &img->sb;
+	int rc;
 
 	if (sb->blocks_count > XW_BLK_MAX || sb->first_data_block >= sb->blocks_count)
 		return xw_fail(img->diag, XW_ERR_CORRUPT,
 			       "%s: superblock: impossible size of %" PRIu64 " blocks",
 			       img->dev->name, sb->blocks_count);
 	img->block_size = xw_super_block_size(sb);
-	if (!(img->flags & XW_IMAGE_SHORT) && sb->blocks_count > img->dev->size / img->block_size)
-		return xw_fail(img->diag, XW_ERR_TRUNCATED,
-			       "%s: the filesystem has %" PRIu64 " blocks of %" PRIu32
-			       " bytes, the image holds %" PRIu64
-			       "; unless it was cut off, run xw-fsck -f",
-			       img->dev->name, sb->blocks_count, img->block_size,
-			       img->dev->size / img->block_size);
+	rc = img->flags & XW_IMAGE_SHORT ? 0 : xw_image_fits(img->dev, sb, img->diag);
+	if (rc)
+		return rc;
 	img->inode_size = sb->inode_size;
 	img->desc_size = xw_super_desc_size(sb);
 	img->csum_seed = xw_super_csum_seed(sb);

@@ -75,6 +75,8 @@ static inline bool xw_image_has_blocks(const struct xw_image *img, xw_blk blk, u
  */
 int xw_image_meta(struct xw_image *img, xw_blk blk, uint32_t off, void *buf, size_t len);
 
+/* XW_ERR_TRUNCATED, with both sizes: the filesystem of this superblock exceeds the device. */
+int xw_image_fits(const struct xw_dev *dev, const struct xw_super *sb, struct xw_diag *diag);
 /*
  * The part of the filesystem on the device, which may be shorter with XW_IMAGE_SHORT: the number of
  * blocks, and of groups that start on the device or share a flex_bg with such a group. For the

@@ -17,6 +17,7 @@
 #include "commit/redo.h"
 #include "commit/super.h"
 #include "dev/overlay.h"
+#include "read/image.h"
 
 static void read_super(struct recovery *v)
 {
@@ -372,6 +373,16 @@ static int super_step(struct recovery *v)
 	return 0;
 }
 
+/* No log is replayed on the medium for a filesystem larger than its device. */
+static int check_fits(const struct recovery *v)
+{
+	struct xw_super sb;
+
+	if (v->flags & XW_RECOVER_RDONLY || xw_super_decode(v->super, &sb))
+		return 0;
+	return xw_image_fits(v->dev, &sb, v->diag);
+}
+
 static int journal_step(struct recovery *v)
 {
 	int rc;
@@ -379,7 +390,9 @@ static int journal_step(struct recovery *v)
 	if (!(v->flags & XW_RECOVER_JOURNAL) || !v->valid || v->info->stuck ||
 	    v->info->journal.unsettled || !xw_super_bytes_has(v->super, XW_INCOMPAT_RECOVER))
 		return 0;
-	rc = make_writable(v);
+	rc = check_fits(v);
+	if (!rc)
+		rc = make_writable(v);
 	return rc ? rc : xw_journal_recover(v->dev, replay_flags(v), v->diag, &v->info->journal);
 }
 

@@ -107,6 +107,13 @@ static bool find(int fd, const struct xw_partitions *table, const char *name, ui
 		return false;
 	}
 	found = count_matches(table, fd, name, &p);
+	/* Byte 0 stands for the whole disk, beyond the end of the partition. */
+	if (found == 1 && !p->start) {
+		snprintf(why->s, sizeof(why->s),
+			 "partition %u begins at byte 0, together with the disk; copy it to a file",
+			 p->number);
+		return false;
+	}
 	if (found == 1) {
 		*start = p->start;
 		return true;

@@ -10,6 +10,7 @@
 #include "commit/undo_apply.h"
 #include "commit/undo_dev.h"
 #include "plan/parse.h"
+#include "read/image.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -110,6 +111,19 @@ static int open_image(const struct args *args, uint64_t offset, struct xw_diag *
 	return rc;
 }
 
+/* A disk or partition cannot be extended: its filesystem must fit before anything is written. */
+static int check_fits(struct xw_dev *dev, struct xw_diag *diag)
+{
+	uint8_t super[XW_SUPER_SIZE];
+	struct xw_super sb;
+	int rc;
+
+	if (!dev->fixed || dev->size < XW_SUPER_OFFSET + sizeof(super))
+		return 0;
+	rc = xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET);
+	return rc || xw_super_decode(super, &sb) ? rc : xw_image_fits(dev, &sb, diag);
+}
+
 static void on_piece(void *arg, uint32_t size, uint64_t from, uint64_t to)
 {
 	(void)arg;
@@ -144,6 +158,8 @@ static int undo(const struct args *args, struct xw_undo *u, struct xw_diag *diag
 	int rc = open_image(args, args->offset_set ? args->offset : info->offset, diag, &dev);
 
 	if (!rc && !args->force)
+		rc = check_fits(dev, diag);
+	if (!rc && !args->force)
 		rc = xw_undo_match(u, dev);
 	if (!rc && !args->dry_run)
 		rc = xw_undo_apply(u, dev, args->line.verbose ? on_piece : NULL, NULL);
@@ -163,7 +179,7 @@ static int run(const struct args *args)
 		rc = undo(args, u, &diag);
 	if (rc)
 		cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
-	if (rc == XW_ERR_STATE && !args->force)
+	if ((rc == XW_ERR_STATE || rc == XW_ERR_TRUNCATED) && !args->force)
 		cli_hint("-f restores the image anyway");
 	if (!rc)
 		report(args, xw_undo_info(u));

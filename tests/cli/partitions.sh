@@ -66,12 +66,12 @@ for kind in dos gpt; do
 	is "  nothing was written" test -z "$("$BIN/xw-dump" -h -E offset=$MIB disk 2>/dev/null)"
 	mkfs -q -E offset=$MIB disk 20M
 	fails 1 "larger than partition 1 \(8388608\); it would overwrite partition 2 at 12582912" "  nor into the next partition"
-	mkfs -Fq -E offset=$MIB disk 10M
-	works "  with -F it is made"
-	is "  without a word, where it reaches no other partition" test ! -s .err
-	mkfs -Fq -E offset=$MIB disk 20M
-	equal "  over the next one, with -F" "$RC" 0
-	is "  and a line says so" grep -q "the filesystem overwrites partition 2 at 12582912" .err
+	for size in 10M 20M 40M; do
+		mkfs -Fq -E offset=$MIB disk $size
+		fails 1 "is larger than partition 1 \(8388608\)" "  nor with -F $size"
+		is "  nothing was written" test -z "$("$BIN/xw-dump" -h -E offset=$MIB disk 2>/dev/null)"
+		equal "  the disk keeps its size" "$(stat -c %s disk)" $((32 * MIB))
+	done
 	for at in 4096 $((2 * MIB)) $((40 * MIB)); do
 		disk $kind
 		mkfs -q -E offset=$at disk 2M
@@ -235,12 +235,18 @@ done
 mkfs -q --grow-to 1g new 16M
 works "  a small letter is"
 
-# A file that ends before the partition does is extended to hold it.
+# A file that ends before the partition does is not extended: nothing is, through the window of a disk.
 disk dos
 truncate -s 20M disk
 mkfs -q --partition 2 disk
 works "a disk that was cut off"
-equal "  is extended to the partition's end" "$(stat -c %s disk)" $((28 * MIB))
+equal "  it ends with the file" "$(size_in 2)" 2048
+mkfs -Fq --partition 2 disk 16M
+fails 1 "SIZE of 16777216 bytes is larger than partition 2 \(8388608\)" "  SIZE beyond the file"
+truncate -s 12M disk
+mkfs -Fq --partition 2 disk
+fails 2 "no space for a filesystem at byte 12582912: the file ends at 12582912" "  a partition behind the file's end"
+equal "  the file keeps its size" "$(stat -c %s disk)" $((12 * MIB))
 
 # What boots on a disk looks like a table, but a filesystem that has a boot sector is none.
 mkfs -q fs 8M
@@ -261,4 +267,4 @@ xw-undo other disk
 xw-age --files 3 disk
 xw-export -o none/x disk
 TABLE
-done_testing 245
+done_testing 258

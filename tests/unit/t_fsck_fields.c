@@ -206,10 +206,18 @@ START_TEST(too_long)
 	expect(FSCK_SUPER_SIZE);
 	ck_assert(last.num == BLOCKS + 1 && last.num2 == BLOCKS);
 	memset(&f.ses.diag, 0, sizeof(f.ses.diag));
-	f.opts.mode = FSCK_NO;
+	/* whoever goes on sees the rest, and nothing is repaired any more */
+	refused = FSCK_SUPER_SIZE;
 	ok(fsck_check_fields(&f));
 	expect(FSCK_SUPER_SIZE);
+	ck_assert_int_eq(f.opts.mode, FSCK_NO);
+	ck_assert(f.ses.report_only && !f.round.again);
 	ck_assert_uint_eq(f.ses.img->sb.blocks_count, BLOCKS + 1);
+	/* in a round that only reports it ends there */
+	ok(fsck_check_fields(&f));
+	expect(FSCK_SUPER_SIZE);
+	ck_assert(f.round.again);
+	refused = FSCK_IDS;
 	close_bytes();
 }
 END_TEST

@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# A filesystem that is larger than its partition: nobody reads or writes behind the partition's end, those who write refuse, and
+# xw-fsck says what e2fsck says about a device that is too short.
+. "$(dirname "$0")/lib.sh"
+command -v python3 >/dev/null || skip_all "python3 is not installed"
+export PYTHONDONTWRITEBYTECODE=1
+
+KIB=1024 MIB=1048576
+mkdir src && head -c 3000000 /dev/urandom >src/data && tar -cf src.tar -C src data
+mkfs -q -b 1024 -O ^resize_inode -d src large 16M
+works "a filesystem of 16 MiB"
+cp large undoable
+"$BIN/xw-tune" -q -z undo -L changed undoable
+head -c $((40 * MIB)) /dev/urandom >noise
+
+# run TOOL ARGS...: on a fresh disk
+run() {
+	local name=$1
+	shift
+	cp base disk
+	T_TOOL=$name run_tool "$BIN/$name" /dev/null "$@"
+}
+untouched() { is "  every byte of the disk is as it was" cmp disk base; }
+# refused WHAT: one line that names both sizes, and an untouched disk.
+refused() {
+	is "$1 refuses" test "$RC" != 0
+	is "  in a line that names both sizes" grep -q "the filesystem has 16384 blocks of 1024 bytes, the partition or device holds 8192" .err
+	untouched
+}
+
+# The partition of 8 MiB begins at 4 MiB, and a neighbor where it ends.
+for kind in dos logical gpt gpt4096; do
+	number=1
+	case $kind in
+	logical) number=5 table=(dos 40 4096:8192:l 12296:8192:l) ;;
+	*) table=("$kind" 40 4096:8192 12288:8192) ;;
+	esac
+	for image in large undoable; do
+		cp noise disk
+		dd if=$image of=disk bs=$MIB count=8 seek=4 conv=notrunc status=none
+		"$KIT/disk.py" disk "${table[@]}"
+		mv disk $image.disk
+	done
+	cp large.disk base
+	at=(--partition $number disk)
+
+	run xw-import "${at[@]}" src.tar
+	refused "$kind: xw-import"
+	run xw-import --dry-run "${at[@]}" src.tar
+	refused "$kind: xw-import --dry-run"
+	run xw-tune -L new "${at[@]}"
+	refused "$kind: xw-tune -L"
+	run xw-tune -O ^has_journal "${at[@]}"
+	refused "$kind: xw-tune -O"
+	run xw-age --profile pazdera --files 50 --ops 100 "${at[@]}"
+	refused "$kind: xw-age"
+	run xw-export -o out.tar "${at[@]}"
+	refused "$kind: xw-export"
+	run xw-debugfs -w -R "mkdir new" "${at[@]}"
+	refused "$kind: xw-debugfs -w"
+	cp undoable.disk base
+	run xw-undo --partition $number undo disk
+	refused "$kind: xw-undo"
+	run xw-undo -f --partition $number undo disk
+	is "  with -f it stays in the partition" python3 -c '
+a, b = open("disk", "rb").read(), open("base", "rb").read()
+assert len(a) == len(b) and a[:4 << 20] == b[:4 << 20] and a[12 << 20:] == b[12 << 20:]'
+	cp large.disk base
+	run xw-tune -L new -E offset=$((4 * MIB)) disk
+	refused "$kind: xw-tune -E offset="
+	run xw-tune -L new "disk?offset=$((4 * MIB))"
+	refused "$kind: xw-tune IMAGE?offset="
+
+	run xw-dump -h "${at[@]}"
+	is "$kind: xw-dump reads" grep -q "^Block count: *16384" .out
+	is "  it warns" grep -q "the filesystem has 16384 blocks" .err
+	run xw-freefrag "${at[@]}"
+	is "$kind: xw-freefrag warns" grep -q "the filesystem has 16384 blocks" .err
+	run xw-debugfs -R "stat /data" "${at[@]}"
+	is "$kind: xw-debugfs warns" grep -q "the filesystem has 16384 blocks" .err
+	is "  it reads what is inside" grep -q "Size: 3000000" .out
+	run xw-debugfs -R "block_dump 8192" "${at[@]}"
+	is "  not what is behind" grep -q "past the end" .err
+	untouched
+
+	for mode in "-p 4" "-y 8" "-fy 8" "-n 4" "-fn 4"; do
+		run xw-fsck "${mode% *}" "${at[@]}"
+		equal "$kind: xw-fsck $mode" "$RC" "${mode#* }"
+		is "  it says why" grep -q "16384 blocks; the device has 8192. Either the superblock or the partition table" .out
+		untouched
+	done
+
+	for size in 9M 16M 40M 1T; do
+		run xw-mkfs -F "${at[@]}" $size
+		is "$kind: xw-mkfs -F $size is refused" grep -q "is larger than partition $number (8388608)" .err
+		untouched
+	done
+	run xw-mkfs -Fq -b 1024 -d src.tar --grow-to 1T "${at[@]}"
+	equal "$kind: xw-mkfs fills the partition" "$RC $("$BIN/xw-dump" -h "${at[@]}" | sed -n 's/^Block count: *//p')" "0 8192"
+	head -c 9000000 noise >src2
+	run xw-mkfs -Fq -d src2 "${at[@]}"
+	is "  too many contents fail" test "$RC" != 0
+	is "  inside of it" python3 -c '
+a, b = open("disk", "rb").read(), open("base", "rb").read()
+assert len(a) == len(b) and a[:4 << 20] == b[:4 << 20] and a[12 << 20:] == b[12 << 20:]'
+	# an offset that no partition has: the gap ends with the next one
+	run xw-mkfs -F -E offset=$((2 * MIB)) disk 3M
+	if [ $kind = logical ]; then
+		is "$kind: -F -E offset= in a gap" grep -q "larger than the space at byte $((2 * MIB)) ($((2 * MIB - 64 * KIB)))" .err
+	else
+		is "$kind: -F -E offset= in a gap" grep -q "larger than the space at byte $((2 * MIB)) ($((2 * MIB)))" .err
+	fi
+	untouched
+done
+
+# Asked, as in e2fsck: yes ends the check, no goes on without a repair.
+for answer in y n; do
+	cp base disk
+	want=8
+	[ $answer = y ] || want=4
+	if python3 - "$BIN/xw-fsck" $answer 1 >out 2>&1 <<-'PY'; then
+		import os, pty, sys
+		pid, fd = pty.fork()
+		if not pid:
+		    os.execv(sys.argv[1], [sys.argv[1], '--partition', sys.argv[3], 'disk'])
+		text, sent = b'', False
+		while True:
+		    try:
+		        got = os.read(fd, 4096)
+		    except OSError:
+		        break
+		    if not got:
+		        break
+		    text += got
+		    if b'Abort<y>?' in text and not sent:
+		        os.write(fd, sys.argv[2].encode())
+		        sent = True
+		print(text.decode(errors='replace'))
+		print('status', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+		sys.exit(not sent)
+	PY
+		equal "xw-fsck asks, and $answer ends with $want" "$(sed -n 's/^status //p' out)" $want
+	else
+		fail "xw-fsck asks"
+		sed 's/^/# /' out
+	fi
+	is "  no repair is offered" test "$(grep -c '<y>?' out)" = 1
+	is "  every byte outside of the partition" python3 -c '
+a, b = open("disk", "rb").read(), open("base", "rb").read()
+assert len(a) == len(b) and a[:4 << 20] == b[:4 << 20] and a[12 << 20:] == b[12 << 20:]'
+done
+done_testing 271
