@@ -2,6 +2,7 @@
 /* The command line of xw-debugfs. */
 #include "config.h"
 
+#include "base/parse.h"
 #include "cli/options.h"
 #include "cli/redo.h"
 #include "cli/term.h"
@@ -184,7 +185,7 @@ int debugfs_args_parse(struct debugfs_args *args, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (l->now)
-		args->now = strtoll(l->now, NULL, 10);
+		(void)xw_parse_i64(l->now, &args->now);
 	if (*l->operands) {
 		char *const image = *l->operands++;
 

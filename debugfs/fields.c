@@ -16,7 +16,9 @@
 #include <time.h>
 #include <uuid/uuid.h>
 
+#include "base/date.h"
 #include "base/endian.h"
+#include "base/parse.h"
 
 static uint64_t load(const uint8_t *p, unsigned width)
 {
@@ -38,15 +40,13 @@ static void store(uint8_t *p, unsigned width, uint64_t v)
 /* Parse the "[INDEX]" after the name of an array. */
 static bool parse_index(const struct field *f, const char *text, uint32_t *out)
 {
-	char *end;
-	unsigned long i;
+	const char *end;
+	uint64_t i;
 
-	if (*text != '[' || !isdigit((unsigned char)text[1]))
+	if (*text != '[' || xw_parse_c_digits(text + 1, &i, &end))
 		return false;
-	errno = 0;
-	i = strtoul(text + 1, &end, 0);
 	*out = (uint32_t)i;
-	return !errno && !strcmp(end, "]") && (i < f->count || (!f->width && i <= UINT32_MAX));
+	return !strcmp(end, "]") && (i < f->count || (!f->width && i <= UINT32_MAX));
 }
 
 static bool is_called(const struct field *f, const char *name, struct field_ref *out)
@@ -127,36 +127,11 @@ static int bad_value(struct dbg *d, const struct field_ref *ref, const char *val
 static bool parse_number(const char *text, uint64_t *out)
 {
 	const bool minus = *text == '-';
-	char *end;
 
-	if (!isdigit((unsigned char)text[minus]))
+	if (xw_parse_c(text + minus, out))
 		return false;
-	errno = 0;
-	*out = strtoull(text, &end, 0);
-	return !errno && !*end;
-}
-
-/* Parse YYYYMMDD, optionally followed by parts of HHMMSS. */
-static bool parse_date(const char *text, int64_t *out)
-{
-	const size_t len = strlen(text);
-	int part[6] = {0};
-	struct tm tm = {0};
-
-	if (len < 8 || len > 14 || len % 2 || strspn(text, "0123456789") != len)
-		return false;
-	sscanf(text, "%4d%2d%2d%2d%2d%2d", &part[0], &part[1], &part[2], &part[3], &part[4],
-	       &part[5]);
-	if (part[1] < 1 || part[1] > 12 || part[2] < 1 || part[2] > 31 || part[3] > 23 ||
-	    part[4] > 59 || part[5] > 60)
-		return false;
-	tm.tm_year = part[0] - 1900;
-	tm.tm_mon = part[1] - 1;
-	tm.tm_mday = part[2];
-	tm.tm_hour = part[3];
-	tm.tm_min = part[4];
-	tm.tm_sec = part[5];
-	*out = timegm(&tm);
+	if (minus)
+		*out = -*out;
 	return true;
 }
 
@@ -167,7 +142,7 @@ int field_time(const struct dbg *d, const char *text, int64_t *out)
 
 	if (!strcmp(text, "now"))
 		*out = d->now;
-	else if (*text != '@' && parse_date(text, out))
+	else if (*text != '@' && xw_date_digits(text, timegm, out))
 		return 0;
 	else if (!parse_number(number, &n) || (*number == '-') != ((int64_t)n < 0))
 		return XW_ERR_USAGE;

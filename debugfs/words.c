@@ -4,6 +4,7 @@
 
 #include "debugfs.h"
 #include "base/auto.h"
+#include "base/parse.h"
 #include "read/dirs.h"
 #include "walk.h"
 
@@ -12,19 +13,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* strtoull() accepts signs and blanks; this does not. */
-static bool parse(const char *text, const char **end, uint64_t *out)
-{
-	char *stop;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*out = strtoull(text, &stop, 0);
-	*end = stop;
-	return !errno;
-}
 
 void dbg_getopt_reset(void)
 {
@@ -78,7 +66,7 @@ int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out)
 {
 	const char *end;
 
-	if (!parse(text, &end, out) || *end)
+	if (xw_parse_c_digits(text, out, &end) || *end)
 		return xw_fail(&d->diag, XW_ERR_USAGE, "bad %s '%s'", what, text);
 	return 0;
 }
@@ -127,7 +115,7 @@ static int parse_inode_number(struct dbg *d, const char *spec, bool *is_number, 
 	uint64_t n;
 
 	*is_number = len > 2 && spec[0] == '<' && spec[len - 1] == '>' &&
-		     parse(spec + 1, &end, &n) && end == spec + len - 1;
+		     !xw_parse_c_digits(spec + 1, &n, &end) && end == spec + len - 1;
 	if (!*is_number)
 		return 0;
 	if (!n || n > d->img->sb.inodes_count)

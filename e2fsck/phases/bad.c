@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/endian.h"
+#include "base/parse.h"
 #include "base/search.h"
 #include "dev/scan.h"
 #include "disk/indirect.h"
@@ -53,12 +54,11 @@ static int read_list(struct fsck *f)
 		return xw_fail_errno(&f->ses.diag, XW_ERR_IO, errno, "%s: cannot open",
 				     f->opts.bad_file);
 	while (!rc && fgets(line, sizeof(line), in)) {
-		char *end;
-		unsigned long long blk;
+		const char *end;
+		uint64_t blk;
 
-		errno = 0;
-		blk = strtoull(line, &end, 10);
-		if (end != line && !strchr(line, '-') && !errno)
+		if (!xw_parse_digits(line + strspn(line, " \t"), 10, &blk, &end) &&
+		    !strchr(line, '-'))
 			rc = add(f, blk);
 	}
 	if (!rc && ferror(in))

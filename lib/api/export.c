@@ -11,6 +11,8 @@
 #include "api/xw.h"
 #include "base/auto.h"
 #include "base/json.h"
+#include "base/mode.h"
+#include "base/parse.h"
 #include "session/recover.h"
 #include "export/compress.h"
 #include "export/extract.h"
@@ -80,16 +82,12 @@ void xw_export_free(struct xw_export *x)
 
 /* ---- options ---- */
 
-static int set_number(struct xw_export *x, const char *option, const char *value, int base,
-		      long min, long max, long *out)
+static int set_number(struct xw_export *x, const char *option, const char *value, int64_t min,
+		      int64_t max, int64_t *out)
 {
-	char *end;
-
-	if (value && *value)
-		*out = strtol(value, &end, base);
-	if (!value || !*value || *end || *out < min || *out > max)
-		return xw_fail(&x->diag, XW_ERR_USAGE, "%s: \"%s\" is not in %ld..%ld", option,
-			       value ? value : "", min, max);
+	if (!value || xw_parse_i64(value, out) || *out < min || *out > max)
+		return xw_fail(&x->diag, XW_ERR_USAGE, "%s: \"%s\" is not in %lld..%lld", option,
+			       value ? value : "", (long long)min, (long long)max);
 	return 0;
 }
 
@@ -174,26 +172,29 @@ static bool is_for_sources(const char *option)
 
 static int set_value(struct xw_export *x, const char *option, const char *value)
 {
-	long n;
+	int64_t n;
 	int rc;
 
 	if (!strcmp(option, "--level")) {
-		rc = set_number(x, option, value, 10, -100, 100, &n);
+		rc = set_number(x, option, value, -100, 100, &n);
 		if (!rc)
 			x->archive.level = (int)n;
 		return rc;
 	}
 	if (!strcmp(option, "--jobs")) {
-		rc = set_number(x, option, value, 10, 1, 1024, &n);
+		rc = set_number(x, option, value, 1, 1024, &n);
 		if (!rc)
 			x->archive.jobs = (unsigned)n;
 		return rc;
 	}
 	if (!strcmp(option, "umask")) {
-		rc = set_number(x, option, value, 8, 0, 0777, &n);
-		if (!rc)
-			x->extract.umask = (uint32_t)n;
-		return rc;
+		uint32_t mask;
+
+		if (!value || !xw_mode_octal(value, &mask) || mask > 0777)
+			return xw_fail(&x->diag, XW_ERR_USAGE, "umask: \"%s\" is not in 0..777",
+				       value ? value : "");
+		x->extract.umask = mask;
+		return 0;
 	}
 	if (!strcmp(option, "--auto-compress")) {
 		xw_archive_by_suffix(value ? value : "", &x->archive);

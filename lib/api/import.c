@@ -34,7 +34,7 @@ void xw_import_free(struct xw_import *x)
 	free(x);
 }
 
-/* Set -E, of which an import accepts offset= and the allocator's keys. */
+/* Set -E, of which an import accepts keys that are not about a new filesystem. */
 static int set_extended(struct xw_import *x, const char *value)
 {
 	const char *p = value ? value : "";
@@ -42,9 +42,11 @@ static int set_extended(struct xw_import *x, const char *value)
 	while (*p) {
 		const size_t len = strcspn(p, ",");
 
-		if (strncmp(p, "offset=", 7) && strncmp(p, "mb_", 3))
+		if (strncmp(p, "offset=", 7) && strncmp(p, "mb_", 3) &&
+		    strncmp(p, "root_from_source", XW_MAX(len, (size_t)16)))
 			return xw_fail(&x->m.diag, XW_ERR_USAGE,
-				       "-E %.*s: an existing image takes offset= and mb_...= only",
+				       "-E %.*s: an existing image takes offset=, mb_...= and "
+				       "root_from_source only",
 				       (int)len, p);
 		p += len + (p[len] == ',');
 	}

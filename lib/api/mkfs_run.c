@@ -226,7 +226,6 @@ static void root_options(struct run *r)
 	const struct xw_mkfs_params *p = &r->m->params;
 	struct xw_binode *root = r->in.tree.root;
 
-	r->in.fill.plain_root = !p->root_from_source;
 	if (p->root_owner_set) {
 		root->uid = p->root_uid;
 		root->gid = p->root_gid;

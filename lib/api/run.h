@@ -28,6 +28,7 @@ struct xw_mkfs {
 	struct xw_diag diag;
 	struct xw_mkfs_params params;
 	struct xw_select select;
+	bool no_overwrite_dir;
 	struct xw_labels labels;
 	XW_VEC(char *) sources;
 	XW_VEC(char *) tables; /* --device-table; applied after the sources */

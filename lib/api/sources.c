@@ -2,6 +2,7 @@
 /* Shared by mkfs and import: options for sources, progress, and reading the sources. */
 #include "config.h"
 
+#include "base/parse.h"
 #include "api/option.h"
 #include "api/run.h"
 
@@ -14,18 +15,15 @@
 
 /* ---- options ---- */
 
-static int parse_number(struct xw_mkfs *m, const char *option, const char *value, long long min,
-			long long max, long long *out)
+static int parse_number(struct xw_mkfs *m, const char *option, const char *value, int64_t min,
+			int64_t max, int64_t *out)
 {
-	char *end;
-
 	if (!value || !*value || strspn(value, "-0123456789") != strlen(value))
 		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: \"%s\" is not a number", option,
 			       value ? value : "");
-	*out = strtoll(value, &end, 10);
-	if (*end || *out < min || *out > max)
+	if (xw_parse_i64(value, out) || *out < min || *out > max)
 		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: %s is not in %lld..%lld", option, value,
-			       min, max);
+			       (long long)min, (long long)max);
 	return 0;
 }
 
@@ -130,15 +128,18 @@ int xw_mkfs_add_source_cb(struct xw_mkfs *m, xw_read_cb *read, void *arg, const 
 
 int xw_run_source_option(struct xw_mkfs *m, const char *option, const char *value)
 {
-	static const char *const flags[] = {"--all-root",          "--clamp-mtime",
-					    "--ignore-unreadable", "--no-oci",
-					    "--one-file-system",   NULL};
+	static const char *const flags[] = {
+		"--all-root", "--clamp-mtime",      "--ignore-unreadable",
+		"--no-oci",   "--no-overwrite-dir", "--one-file-system",
+		NULL,
+	};
 	const struct xw_option_flag own[] = {
 		{"--ignore-unreadable", &m->ignore_unreadable},
 		{"--no-oci", &m->no_oci},
+		{"--no-overwrite-dir", &m->no_overwrite_dir},
 		{"--one-file-system", &m->one_file_system},
 	};
-	long long v;
+	int64_t v;
 	int rc = xw_option_alone(flags, option, value, &m->diag);
 
 	if (rc || xw_option_flag(own, XW_ARRAY_SIZE(own), option))
@@ -306,6 +307,8 @@ int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 	in->fill.whiteouts = m->whiteouts;
 	in->fill.whiteouts_default = m->whiteouts == XW_WHITEOUTS_AUTO;
 	in->fill.keep_images = m->no_oci;
+	in->fill.plain_root = !m->params.root_from_source;
+	in->fill.no_overwrite_dir = m->no_overwrite_dir;
 	in->fill.tick = xw_intake_tick_entry;
 	in->fill.tick_arg = in;
 	xw_fill_set_callbacks(&in->fill);

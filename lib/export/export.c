@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/endian.h"
 #include "read/file.h"
+#include "xattr/access.h"
 #include "xattr/set.h"
 
 /* Is this failure caused by damage of the image? */
@@ -78,6 +80,78 @@ static bool is_wanted(const struct xw_exporter *x, const struct xw_xattr_ref *a)
 	return !len || !xw_select_xattr_excluded(x->opts->select, (struct xw_slice){name, len});
 }
 
+/* Encode an ACL with the ids that options give, and with an explicit mode. */
+static int select_acl(const struct xw_exporter *x, const struct xw_export_item *item,
+		      struct xw_xattr_ref *a, uint8_t **own)
+{
+	const struct xw_select *s = x->opts->select;
+	const struct xw_inode *to = &item->at->inode;
+	const struct xw_acl_ids ids = {xw_select_id, s, x->was_uid, x->was_gid, to->uid, to->gid};
+	const char *what = a->index == XW_XI_ACL_DEFAULT ? "default ACL" : "access ACL";
+	auto_end(xw_acl_free) struct xw_acl acl = {0};
+	struct xw_diag *diag = x->img->diag;
+	bool merged;
+	int rc = xw_acl_from_stored(&acl, a->value, a->value_len, what, diag);
+
+	if (!rc && xw_select_maps_ids(s))
+		rc = xw_acl_map(&acl, &ids, &merged, what, diag);
+	if (rc)
+		return rc;
+	if (s->mode.v.n && a->index == XW_XI_ACL_ACCESS)
+		xw_acl_chmod(&acl, to->mode);
+	a->value_len = (uint32_t)xw_acl_to_disk(&acl, NULL);
+	a->value = *own = malloc(a->value_len);
+	if (!*own)
+		return xw_fail_nomem(diag, "an ACL");
+	xw_acl_to_disk(&acl, *own);
+	return 0;
+}
+
+static int select_caps(const struct xw_exporter *x, struct xw_xattr_ref *a, uint8_t **own)
+{
+	uint32_t rootid;
+
+	if (!xw_caps_rootid(a->value, a->value_len, &rootid))
+		return 0;
+	*own = malloc(a->value_len);
+	if (!*own)
+		return xw_fail_nomem(x->img->diag, "capabilities");
+	memcpy(*own, a->value, a->value_len);
+	poke32(*own + XW_CAPS_ROOTID, xw_select_owner(x->opts->select, rootid));
+	a->value = *own;
+	return 0;
+}
+
+/* Change ids and modes in the value of an attribute. *own: the new value, to be freed, or NULL. */
+static int select_attribute(const struct xw_exporter *x, const struct xw_export_item *item,
+			    struct xw_xattr_ref *a, uint8_t **own)
+{
+	const struct xw_select *s = x->opts->select;
+	const bool is_acl = a->index == XW_XI_ACL_ACCESS || a->index == XW_XI_ACL_DEFAULT;
+
+	if (!s || (!xw_select_maps_ids(s) && !s->mode.v.n))
+		return 0;
+	if (is_acl)
+		return select_acl(x, item, a, own);
+	if (a->index == XW_XI_SECURITY && a->name_len == 10 && !memcmp(a->name, "capability", 10))
+		return select_caps(x, a, own);
+	return 0;
+}
+
+/* Pass on one attribute. */
+static int put_attribute(struct xw_exporter *x, const struct xw_export_item *item,
+			 struct xw_xattr_ref *a,
+			 int (*each)(void *arg, const struct xw_xattr_ref *a), void *arg)
+{
+	auto_free uint8_t *own = NULL;
+	int rc;
+
+	if (!is_wanted(x, a))
+		return 0;
+	rc = select_attribute(x, item, a, &own);
+	return rc ? rc : each(arg, a);
+}
+
 int xw_export_attributes(struct xw_exporter *x, const struct xw_export_item *item,
 			 int (*each)(void *arg, const struct xw_xattr_ref *a), void *arg)
 {
@@ -88,7 +162,7 @@ int xw_export_attributes(struct xw_exporter *x, const struct xw_export_item *ite
 
 	while (rc || (rc = xw_xattr_next(&it, &a))) {
 		if (rc > 0)
-			rc = is_wanted(x, &a) ? each(arg, &a) : 0;
+			rc = put_attribute(x, item, &a, each, arg);
 		if (rc < 0)
 			rc = xw_export_damage(x, e->path, rc);
 		if (rc)
@@ -143,11 +217,13 @@ static int put_name(struct xw_exporter *x, struct xw_export_item *item)
 	return rc;
 }
 
-void xw_export_select(const struct xw_exporter *x, struct xw_inode *inode)
+void xw_export_select(struct xw_exporter *x, struct xw_inode *inode)
 {
 	const struct xw_select *s = x->opts->select;
 	const uint32_t type = inode->mode & XW_S_IFMT;
 
+	x->was_uid = inode->uid;
+	x->was_gid = inode->gid;
 	if (!s)
 		return;
 	inode->mode =

@@ -15,6 +15,7 @@ struct xw_exporter {
 	struct xw_export_stats *stats;
 	struct xw_queue *queue;
 	struct xw_links links;
+	uint32_t was_uid, was_gid; /* owner and group of the current item in the image */
 	char *text; /* target of the current symbolic link */
 	char *path; /* output path of the current item if it differs from the walk's path; owned */
 	/* message of the first damage or failure */
@@ -64,7 +65,7 @@ int xw_image_to_pax(struct xw_image *img, const struct xw_export_opts *o, xw_out
 		    int (*end)(void *arg), void *arg, struct xw_export_stats *stats);
 
 /* Apply the changes of owner and mode in the options. */
-void xw_export_select(const struct xw_exporter *x, struct xw_inode *inode);
+void xw_export_select(struct xw_exporter *x, struct xw_inode *inode);
 
 /* Is the item the first name of a regular file, which is written with its contents? */
 bool xw_export_has_contents(const struct xw_export_item *item);

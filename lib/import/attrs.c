@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "disk/inode.h"
 #include "disk/xattrblk.h"
 #include "import/fill.h"
@@ -39,9 +40,12 @@ static int is_wanted(struct xw_fill *f, const struct xw_entry *e, const struct x
 		     struct xw_slice name)
 {
 	const int excluded = xw_select_xattr_excluded(f->select, name);
+	struct xw_slice rest;
 
 	if (excluded)
 		return excluded < 0 ? xw_fail_nomem(f->diag, "--xattrs-exclude") : 0;
+	if (xw_slice_after(name, "system.posix_acl_", &rest) && xw_fill_is_container(f, n))
+		return 0;
 	if (allowed(n, name))
 		return 1;
 	xw_fill_warn(f, e, "attribute %.*s dropped: not allowed on this type of file",
@@ -49,7 +53,25 @@ static int is_wanted(struct xw_fill *f, const struct xw_entry *e, const struct x
 	return 0;
 }
 
-static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
+/* Add a selected attribute to f->set. */
+static int convert(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n,
+		   struct xw_slice name, struct xw_slice value, struct xw_diag *why)
+{
+	const bool is_default = xw_slice_is(name, "system.posix_acl_default");
+	auto_end(xw_acl_free) struct xw_acl acl = {0};
+	int rc;
+
+	if (xw_slice_is(name, "security.capability"))
+		return xw_fill_put_caps(f, e, value, why);
+	if (!is_default && !xw_slice_is(name, "system.posix_acl_access"))
+		return xw_xattr_set_put(&f->set, name.p, name.len, value.p, value.len, why);
+	rc = xw_acl_from_xattr(&acl, value.p, value.len,
+			       is_default ? "system.posix_acl_default" : "system.posix_acl_access",
+			       why);
+	return rc ? rc : xw_fill_put_acl(f, e, n, is_default, &acl, why);
+}
+
+static int put(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n,
 	       struct xw_slice name, struct xw_slice value)
 {
 	const char *unusable = xw_xattr_unusable(name.p, name.len, value.p, value.len);
@@ -62,7 +84,7 @@ static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_bino
 		xw_fill_warn(f, e, "attribute %.*s dropped: %s", XW_SHOWN(name), unusable);
 		return 0;
 	}
-	rc = xw_xattr_set_put(&f->set, name.p, name.len, value.p, value.len, &why);
+	rc = convert(f, e, n, name, value, &why);
 	if (rc == XW_ERR_UNSUPPORTED) {
 		xw_fill_warn(f, e, "attribute %.*s dropped: not supported by ext4", XW_SHOWN(name));
 		return 0;
@@ -70,25 +92,27 @@ static int put(struct xw_fill *f, const struct xw_entry *e, const struct xw_bino
 	return rc ? failed(f, e, rc, &why) : 0;
 }
 
-static int put_acl(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
+static int put_acl(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n,
 		   bool is_default, struct xw_slice text)
 {
+	const char *name = is_default ? "system.posix_acl_default" : "system.posix_acl_access";
+	auto_end(xw_acl_free) struct xw_acl acl = {0};
 	struct xw_diag why = {0};
 	int rc;
 
 	if (!text.len)
 		return 0;
-	rc = is_wanted(
-		f, e, n,
-		xw_slice_of(is_default ? "system.posix_acl_default" : "system.posix_acl_access"));
+	rc = is_wanted(f, e, n, xw_slice_of(name));
 	if (rc <= 0)
 		return rc;
-	rc = xw_xattr_set_put_acl_text(&f->set, is_default, text.p, text.len, &f->names, &why);
+	rc = xw_acl_from_text(&acl, text.p, text.len, is_default, &f->names, name, &why);
+	if (!rc)
+		rc = xw_fill_put_acl(f, e, n, is_default, &acl, &why);
 	return rc ? failed(f, e, rc, &why) : 0;
 }
 
 /* Add the attributes of the entry, and -E root_selinux, to f->set. */
-static int add_attributes(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n)
+static int add_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	int rc = 0;
 
@@ -142,8 +166,12 @@ static bool in_image(const struct xw_fill *f, const struct xw_binode *n)
 	return n->flags & XW_BN_OLD && !(n->flags & XW_BN_XATTRS) && f->old_xattrs;
 }
 
-/* Load the current attributes of n into f->set, and into f->old those stored in the image. */
-static int load(struct xw_fill *f, const struct xw_binode *n, struct xw_diag *why)
+bool xw_fill_may_have_xattrs(const struct xw_fill *f, const struct xw_binode *n)
+{
+	return n->xattrs || in_image(f, n);
+}
+
+int xw_fill_load_xattrs(struct xw_fill *f, const struct xw_binode *n, struct xw_diag *why)
 {
 	int rc = 0;
 
@@ -178,8 +206,7 @@ static bool equal(const struct xw_xattr_set *x, const struct xw_xattr_set *y)
 	return true;
 }
 
-/* Store f->set as the attributes of n. An existing inode is modified only if they differ. */
-static int store(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+int xw_fill_store_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
 	if (in_image(f, n)) {
 		if (!opaque(n) && equal(&f->set, &f->old))
@@ -196,9 +223,9 @@ int xw_fill_update_xattrs(struct xw_fill *f, struct xw_binode *n)
 {
 	static const struct xw_entry none = {.path = {"whiteout", 8}};
 	struct xw_diag why = {0};
-	int rc = load(f, n, &why);
+	int rc = xw_fill_load_xattrs(f, n, &why);
 
-	return rc ? failed(f, &none, rc, &why) : store(f, &none, n);
+	return rc ? failed(f, &none, rc, &why) : xw_fill_store_xattrs(f, &none, n);
 }
 
 int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
@@ -206,12 +233,12 @@ int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
 {
 	const struct xw_entry e = {.path = {path, strlen(path)}};
 	struct xw_diag why = {0};
-	int rc = load(f, n, &why);
+	int rc = xw_fill_load_xattrs(f, n, &why);
 
 	if (rc)
 		return failed(f, &e, rc, &why);
 	rc = put(f, &e, n, name, value);
-	return rc ? rc : store(f, &e, n);
+	return rc ? rc : xw_fill_store_xattrs(f, &e, n);
 }
 
 int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
@@ -221,9 +248,9 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 	struct xw_diag why = {0};
 	int rc;
 
-	if (!any && !n->xattrs && !in_image(f, n))
+	if (!any && !xw_fill_may_have_xattrs(f, n))
 		return 0;
-	rc = load(f, n, &why);
+	rc = xw_fill_load_xattrs(f, n, &why);
 	if (rc)
 		return failed(f, e, rc, &why);
 	/*
@@ -232,10 +259,12 @@ int xw_fill_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode
 	 */
 	if (f->image_layer && !(n->flags & XW_BN_OLD))
 		xw_xattr_set_clear(&f->set);
-	xw_xattr_set_remove(&f->set, XW_XI_ACL_ACCESS, "", 0);
-	xw_xattr_set_remove(&f->set, XW_XI_ACL_DEFAULT, "", 0);
+	if (!xw_fill_is_container(f, n)) {
+		xw_xattr_set_remove(&f->set, XW_XI_ACL_ACCESS, "", 0);
+		xw_xattr_set_remove(&f->set, XW_XI_ACL_DEFAULT, "", 0);
+	}
 	rc = add_attributes(f, e, n);
-	return rc ? rc : store(f, e, n);
+	return rc ? rc : xw_fill_store_xattrs(f, e, n);
 }
 
 /* Apply -E root_selinux before the sources, which need not have an entry for the root. */

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "base/mode.h"
+#include "base/parse.h"
 #include "import/lines.h"
 
 enum { NAME, TYPE, MODE, UID, GID, MAJOR, MINOR, START, INCREMENT, COUNT, FIELDS };
@@ -53,7 +55,7 @@ static bool type_of(const char *word, struct row *r)
 
 static bool owner_of(const struct devtable *d, bool group, const char *word, uint32_t *id)
 {
-	return xw_line_u32(word, id) ||
+	return !xw_parse_u32(word, id) ||
 	       (d->names->lookup && !d->names->lookup(d->names->arg, group, word, id));
 }
 
@@ -63,7 +65,7 @@ static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, 
 
 	if (!type_of(words[TYPE], r))
 		return xw_line_fail(l, "the type '%.80s' is not f, F, d, c, b or p", words[TYPE]);
-	if (!xw_line_mode(words[MODE], &r->n[MODE]))
+	if (!xw_mode_octal(words[MODE], &r->n[MODE]))
 		return xw_line_fail(l, "the mode '%.80s' is not octal up to 7777", words[MODE]);
 	for (size_t i = UID; i <= GID; i++)
 		if (!owner_of(d, i == GID, words[i], &r->n[i]))
@@ -71,7 +73,7 @@ static int parse(struct devtable *d, struct xw_line *l, char **words, size_t n, 
 					    "'%.80s' is neither a %s of this machine nor a number",
 					    words[i], i == GID ? "group" : "user");
 	for (size_t i = MAJOR; i < n; i++)
-		if (strcmp(words[i], "-") != 0 && !xw_line_u32(words[i], &r->n[i]))
+		if (strcmp(words[i], "-") != 0 && xw_parse_u32(words[i], &r->n[i]))
 			return xw_line_fail(l, "'%.80s' is neither a number nor -", words[i]);
 	if (r->n[COUNT] > COUNT_MAX)
 		return xw_line_fail(l, "more than 1048576 devices");

@@ -89,26 +89,22 @@ void xw_fill_free(struct xw_fill *f)
 
 /* ---- attributes ---- */
 
-static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+/* Apply --mode and -E root_perms: after the ACL of the entry, which decides the mode otherwise. */
+static int explicit_mode(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
 {
-	const bool root = n == f->tree->root, plain = root && f->plain_root && f->from_host_dir;
+	if (n == f->tree->root && f->keep_root_perms)
+		return xw_fill_chmod(f, e, n, n->mode & 07777u);
+	if (e->type == XW_ET_LNK || !f->select->mode.v.n)
+		return 0;
+	return xw_fill_chmod(f, e, n,
+			     xw_select_mode(f->select, n->mode & 07777u, e->type == XW_ET_DIR));
+}
+
+static void set_times(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+{
 	struct xw_time t = xw_select_time(f->select, e->mtime);
-	uint32_t perms = plain ? n->mode & 07777 : e->mode & 07777;
-	int rc;
 
 	n->flags |= XW_BN_ATTRS;
-	if (!plain && !(n->flags & XW_BN_OLD)) /* kept for existing inodes, as by Linux */
-		n->flags = (uint16_t)((n->flags & ~XW_BN_CHATTR) | e->chattr);
-	if (e->type == XW_ET_LNK)
-		perms = 0777; /* the mode of every symlink in Linux */
-	else
-		perms = xw_select_mode(f->select, perms, e->type == XW_ET_DIR);
-	if (!(root && f->keep_root_perms))
-		n->mode = (uint16_t)(xw_fill_type_bits(e->type) | perms);
-	if (!(root && f->keep_root_owner)) {
-		n->uid = xw_select_owner(f->select, plain ? n->uid : e->uid);
-		n->gid = xw_select_group(f->select, plain ? n->gid : e->gid);
-	}
 	if (f->latest && (t.sec > f->latest || t.sec < INT32_MIN))
 		xw_fill_warn(f, e, "time %lld does not fit the inode: clamped", (long long)t.sec);
 	n->mtime = t.sec;
@@ -117,7 +113,28 @@ static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw
 		t = xw_select_time(f->select, e->atime);
 	n->atime = t.sec;
 	n->atime_ns = t.nsec;
+}
+
+static int set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+{
+	const bool root = n == f->tree->root, plain = root && xw_fill_is_container(f, n);
+	uint32_t perms = plain ? n->mode & 07777 : e->mode & 07777;
+	int rc;
+
+	if (!plain && !(n->flags & XW_BN_OLD)) /* kept for existing inodes, as by Linux */
+		n->flags = (uint16_t)((n->flags & ~XW_BN_CHATTR) | e->chattr);
+	if (e->type == XW_ET_LNK)
+		perms = 0777; /* the mode of every symlink in Linux */
+	if (!(root && f->keep_root_perms))
+		n->mode = (uint16_t)(xw_fill_type_bits(e->type) | perms);
+	if (!(root && f->keep_root_owner)) {
+		n->uid = xw_select_owner(f->select, plain ? n->uid : e->uid);
+		n->gid = xw_select_group(f->select, plain ? n->gid : e->gid);
+	}
+	set_times(f, e, n);
 	rc = xw_fill_xattrs(f, e, n);
+	if (!rc)
+		rc = explicit_mode(f, e, n);
 	return rc ? rc : xw_fill_label_entry(f, n);
 }
 
@@ -209,12 +226,26 @@ static int set_target(struct xw_fill *f, const struct xw_entry *e, struct xw_bin
 	return n->bytes ? 0 : xw_fail_nomem(f->diag, "symlink");
 }
 
+/* An entry for an existing directory. */
+static int update_directory(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n)
+{
+	const bool is_new_root = n == f->tree->root && !(n->flags & XW_BN_OLD);
+
+	if (!is_new_root && xw_fill_is_container(f, n))
+		return 0;
+	if (!f->no_overwrite_dir)
+		return set_attributes(f, e, n);
+	set_times(f, e, n); /* which tar(1) does, too */
+	return 0;
+}
+
 static int add_directory(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
 			 struct xw_blink *old)
 {
 	struct xw_binode *n = !at->len ? at->dir : old ? old->node : NULL;
 	int rc = n ? xw_tree_need(f->tree, n) : 0;
 	uint16_t flags = 0;
+	bool existed;
 
 	if (rc)
 		return rc;
@@ -233,6 +264,7 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 			return rc;
 		n = NULL;
 	}
+	existed = n;
 	if (!n) {
 		n = xw_tree_node(f->tree, XW_S_IFDIR);
 		if (!n)
@@ -244,7 +276,7 @@ static int add_directory(struct xw_fill *f, const struct xw_entry *e, const stru
 	}
 	if (old)
 		old->layer = f->tree->layer;
-	return set_attributes(f, e, n);
+	return existed ? update_directory(f, e, n) : set_attributes(f, e, n);
 }
 
 static int add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,

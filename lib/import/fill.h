@@ -48,10 +48,12 @@ struct xw_fill {
 	const char *root_selinux; /* -E root_selinux; NULL = none */
 	bool keep_root_owner, keep_root_perms; /* -E root_owner / root_perms were specified */
 	/*
-	 * The root does not get owner and mode of a source directory on the host, as with mke2fs
-	 * -d.
+	 * A source directory on the host is a container of entries, as with mke2fs -d: a new root
+	 * gets its times and xattrs, but not its owner, mode and ACLs, and an existing directory
+	 * stays as it is. false: -E root_from_source.
 	 */
 	bool plain_root;
+	bool no_overwrite_dir; /* existing directories keep owner, mode and xattrs */
 	/* Called before each entry is added; `entries` includes it. Non-zero ends the run. */
 	int (*tick)(void *arg, uint64_t entries);
 	void *tick_arg;
@@ -73,6 +75,7 @@ struct xw_fill {
 	void *old_xattrs_arg;
 	struct xw_acl_names names; /* resolves names in ACLs on this host */
 	uint64_t entries, dotdots; /* outward: number of paths with ".." */
+	uint64_t merged_acls, root_caps; /* warnings that are given once */
 	bool large_file; /* a file of 2 GiB or more was added */
 	/* internal directories of union filesystems, see whiteout.c */
 	XW_VEC(struct xw_blink *) internal_dirs;
@@ -140,6 +143,26 @@ int xw_fill_check_renamed(struct xw_fill *f, const struct xw_entry *e, const str
 			  const struct xw_binode *was);
 /* table_entry.c: add an entry of a device table. */
 int xw_fill_table_entry(struct xw_fill *f, const struct xw_entry *e);
+/*
+ * attrs.c: load the current attributes of n into f->set, and into f->old those stored in the image;
+ * store f->set, which modifies an existing inode only if they differ. A failure of loading has no
+ * message but *why.
+ */
+bool xw_fill_may_have_xattrs(const struct xw_fill *f, const struct xw_binode *n);
+int xw_fill_load_xattrs(struct xw_fill *f, const struct xw_binode *n, struct xw_diag *why);
+int xw_fill_store_xattrs(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n);
+/*
+ * access.c: add an ACL of an entry to f->set, with the ids that options give, and set the mode of
+ * the inode, whose owner is set, by it; add capabilities.
+ */
+int xw_fill_put_acl(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n,
+		    bool is_default, struct xw_acl *acl, struct xw_diag *why);
+int xw_fill_put_caps(struct xw_fill *f, const struct xw_entry *e, struct xw_slice value,
+		     struct xw_diag *why);
+/* chmod.c: give n an explicit mode, which also changes its ACL, as chmod(2) does. */
+int xw_fill_chmod(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n, uint32_t perms);
+/* access.c: is n the directory in the image into which a source directory is unpacked? */
+bool xw_fill_is_container(const struct xw_fill *f, const struct xw_binode *n);
 /* attrs.c: update the xattrs after XW_BN_OPAQUE was set in n->flags. */
 int xw_fill_update_xattrs(struct xw_fill *f, struct xw_binode *n);
 void xw_fill_free(struct xw_fill *f);

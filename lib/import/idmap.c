@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/parse.h"
 #include "import/lines.h"
 
 struct reading {
@@ -17,7 +18,7 @@ struct reading {
 static bool number_of(const struct reading *r, const char *word, uint32_t *id)
 {
 	if (*word == '+')
-		return xw_line_u32(word + 1, id);
+		return !xw_parse_u32(word + 1, id);
 	return r->names->lookup && !r->names->lookup(r->names->arg, r->group, word, id);
 }
 
@@ -50,7 +51,7 @@ static int add_line(void *arg, struct xw_line *l)
 	colon = strchr(words[1], ':');
 	if (!number_of(r, words[0], &p.from))
 		return unknown(l, words[0], "+NUMBER");
-	if (colon && !xw_line_u32(colon + 1, &p.to))
+	if (colon && xw_parse_u32(colon + 1, &p.to))
 		return xw_line_fail(l, "'%.80s' is not NAME:NUMBER", words[1]);
 	if (!colon && !number_of(r, words[1], &p.to))
 		return unknown(l, words[1], "+NUMBER or NAME:NUMBER");

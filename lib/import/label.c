@@ -15,6 +15,7 @@
 int xw_fill_label(struct xw_fill *f, struct xw_binode *n, const char *path)
 {
 	const struct xw_label_config *c = xw_labels_config(f->labels, path);
+	const struct xw_entry e = {.path = {path, strlen(path)}};
 	auto_free char *context = NULL;
 	uint8_t caps[XW_LABEL_CAPS];
 	struct xw_slice value = {(const char *)caps, sizeof(caps)};
@@ -24,9 +25,9 @@ int xw_fill_label(struct xw_fill *f, struct xw_binode *n, const char *path)
 		n->uid = c->uid;
 		n->gid = c->gid;
 		if (!xw_binode_is(n, XW_S_IFLNK))
-			n->mode = (uint16_t)((n->mode & XW_S_IFMT) | c->mode);
+			rc = xw_fill_chmod(f, &e, n, c->mode);
 	}
-	if (c && c->capabilities && xw_binode_is(n, XW_S_IFREG)) {
+	if (!rc && c && c->capabilities && xw_binode_is(n, XW_S_IFREG)) {
 		xw_labels_caps(c->capabilities, caps);
 		rc = xw_fill_put_xattr(f, path, n, xw_slice_of("security.capability"), value);
 	}

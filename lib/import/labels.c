@@ -18,6 +18,8 @@
 #endif
 
 #include "base/endian.h"
+#include "base/mode.h"
+#include "base/parse.h"
 #include "import/lines.h"
 #include "import/slice.h"
 
@@ -37,18 +39,15 @@ static bool read_words(char **words, size_t n, struct xw_label_config *c)
 {
 	static const char caps[] = "capabilities=";
 	const char *number;
-	char *end;
 
-	if (!xw_line_u32(words[UID], &c->uid) || !xw_line_u32(words[GID], &c->gid) ||
-	    !xw_line_mode(words[MODE], &c->mode))
+	if (xw_parse_u32(words[UID], &c->uid) || xw_parse_u32(words[GID], &c->gid) ||
+	    !xw_mode_octal(words[MODE], &c->mode))
 		return false;
 	for (size_t i = WORDS; i < n; i++) {
 		if (strncmp(words[i], caps, sizeof(caps) - 1))
 			continue;
 		number = words[i] + sizeof(caps) - 1;
-		errno = 0;
-		c->capabilities = strtoull(number, &end, 0);
-		if (*end || errno || *number < '0' || *number > '9')
+		if (xw_parse_c(number, &c->capabilities))
 			return false;
 	}
 	return true;

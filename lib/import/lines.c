@@ -38,30 +38,6 @@ size_t xw_line_words(struct xw_line *l, char **words, size_t max)
 	return n;
 }
 
-bool xw_line_u32(const char *word, uint32_t *out)
-{
-	char *end;
-	unsigned long long v;
-
-	if (*word < '0' || *word > '9')
-		return false;
-	errno = 0;
-	v = strtoull(word, &end, 10);
-	if (*end || errno || v > UINT32_MAX)
-		return false;
-	*out = (uint32_t)v;
-	return true;
-}
-
-bool xw_line_mode(const char *word, uint32_t *out)
-{
-	char *end;
-	const unsigned long v = strtoul(word, &end, 8);
-
-	*out = (uint32_t)v;
-	return *word >= '0' && *word <= '7' && !*end && v <= 07777;
-}
-
 static int read_all(FILE *f, struct xw_line *l, int (*each)(void *arg, struct xw_line *line),
 		    void *arg)
 {

@@ -23,9 +23,5 @@ int xw_line_fail(const struct xw_line *l, const char *fmt, ...)
  * Split at white space into at most max words. Returns their number, or max + 1 if there are more.
  */
 size_t xw_line_words(struct xw_line *l, char **words, size_t max);
-/* Parse an unsigned decimal number. */
-bool xw_line_u32(const char *word, uint32_t *out);
-/* Parse octal permission bits up to 7777. */
-bool xw_line_mode(const char *word, uint32_t *out);
 
 #endif

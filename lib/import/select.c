@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include "base/date.h"
+#include "base/parse.h"
 #include "import/lines.h"
 #include "import/select.h"
 
@@ -22,7 +24,7 @@ void xw_select_free(struct xw_select *s)
 		free(s->xattrs_exclude.v[i]);
 	xw_vec_free(&s->exclude);
 	xw_vec_free(&s->xattrs_exclude);
-	xw_vec_free(&s->mode);
+	xw_mode_free(&s->mode);
 	free(s->directory);
 	xw_idmap_free(&s->owners);
 	xw_idmap_free(&s->groups);
@@ -38,31 +40,25 @@ static int bad_value(struct xw_diag *diag, const char *option, const char *value
 		       want);
 }
 
-static bool parse_u32(const char *s, const char **end, uint32_t *out)
+/* Parse the number at *p, and set *p behind it. */
+static bool parse_u32(const char **p, uint32_t *out)
 {
-	uint64_t v = 0;
+	uint64_t n;
 
-	if (*s < '0' || *s > '9')
+	if (xw_parse_digits(*p, 10, &n, p) || n > UINT32_MAX)
 		return false;
-	for (; *s >= '0' && *s <= '9'; s++) {
-		v = v * 10 + (uint64_t)(*s - '0');
-		if (v > UINT32_MAX)
-			return false;
-	}
-	*end = s;
-	*out = (uint32_t)v;
+	*out = (uint32_t)n;
 	return true;
 }
 
-/* Parse UID[:GID] or :GID. */
-/* A value that is not valid changes nothing. */
+/* Parse UID[:GID] or :GID. A value that is not valid changes nothing. */
 static int set_owner(struct xw_select *s, const char *option, const char *value,
 		     struct xw_diag *diag)
 {
 	const char *p = value ? value : "";
 	uint32_t owner = 0, group = 0;
-	const bool has_owner = *p != ':' && parse_u32(p, &p, &owner);
-	const bool has_group = *p == ':' && parse_u32(p + 1, &p, &group);
+	const bool has_owner = *p != ':' && parse_u32(&p, &owner);
+	const bool has_group = *p == ':' && (p++, parse_u32(&p, &group));
 
 	if (*p || !(has_owner || has_group))
 		return bad_value(diag, option, value, "UID[:GID] in numbers");
@@ -78,9 +74,7 @@ static int set_owner(struct xw_select *s, const char *option, const char *value,
 static int set_number(const char *option, const char *value, const char *want, uint32_t *out,
 		      struct xw_diag *diag)
 {
-	const char *p = value ? value : "";
-
-	return parse_u32(p, &p, out) && !*p ? 0 : bad_value(diag, option, value, want);
+	return value && !xw_parse_u32(value, out) ? 0 : bad_value(diag, option, value, want);
 }
 
 static int set_directory(struct xw_select *s, const char *value, struct xw_diag *diag)
@@ -99,57 +93,14 @@ static int set_directory(struct xw_select *s, const char *value, struct xw_diag 
 	return s->directory ? 0 : xw_fail_nomem(diag, "--directory");
 }
 
-/* Parse a clause of a symbolic mode: returns its end, or NULL if it is malformed. */
-static const char *parse_clause(const char *p, struct xw_mode_clause *c)
-{
-	static const char who[] = "ugoa", bits[] = "rwxXst";
-	static const uint32_t masks[] = {04700, 02070, 01007, 07777};
-	static const uint32_t perms[] = {0444, 0222, 0111, 0111, 06000, 01000};
-	const char *at;
-
-	memset(c, 0, sizeof(*c));
-	for (; *p && (at = strchr(who, *p)); p++)
-		c->who |= masks[at - who];
-	if (!c->who)
-		c->who = 07777;
-	if (*p != '+' && *p != '-' && *p != '=')
-		return NULL;
-	c->op = *p++;
-	if (*p && strchr("ugo", *p) && (!p[1] || p[1] == ',')) {
-		c->copy = *p == 'u' ? 0700 : *p == 'g' ? 070 : 07;
-		return p + 1;
-	}
-	for (; *p && *p != ','; p++) {
-		at = strchr(bits, *p);
-		if (!at)
-			return NULL;
-		c->perms |= perms[at - bits];
-		c->x_if_any |= *p == 'X';
-	}
-	return p;
-}
-
 static int set_mode(struct xw_select *s, const char *option, const char *value,
 		    struct xw_diag *diag)
 {
-	const char *p = value ? value : "";
-	struct xw_mode_clause c = {.who = 07777, .op = '='};
+	const int rc = xw_mode_parse(value ? value : "", &s->mode);
 
-	s->mode.n = 0;
-	if (*p && !p[strspn(p, "01234567")] && strlen(p) <= 5) {
-		c.perms = (uint32_t)strtoul(p, NULL, 8);
-		if (c.perms > 07777)
-			return bad_value(diag, option, value, "a mode");
-		return xw_vec_push(&s->mode, c) ? xw_fail_nomem(diag, option) : 0;
-	}
-	do {
-		p = parse_clause(p, &c);
-		if (!p)
-			return bad_value(diag, option, value, "an octal or symbolic mode");
-		if (xw_vec_push(&s->mode, c))
-			return xw_fail_nomem(diag, option);
-	} while (*p++ == ',');
-	return 0;
+	if (rc == XW_ERR_USAGE)
+		return bad_value(diag, option, value, "an octal or symbolic mode");
+	return rc ? xw_fail_nomem(diag, option) : 0;
 }
 
 static bool is_anchored(const char *pattern)
@@ -199,25 +150,11 @@ static int add_transform(struct xw_select *s, const char *value, struct xw_diag 
 			     : xw_fail_nomem(diag, "--transform");
 }
 
-/* Parse seconds since 1970 with a fraction of up to nine digits. */
 static int set_time(const char *option, const char *value, struct xw_time *t, struct xw_diag *diag)
 {
-	static const char want[] = "a number of seconds since 1970";
-	const char *p = value ? value : "", *digits;
-	char *end;
-	int scale = 0;
-
-	digits = p + (*p == '-');
-	if (*digits < '0' || *digits > '9' || strspn(digits, "0123456789") > 12)
-		return bad_value(diag, option, value, want);
-	t->sec = strtoll(p, &end, 10);
-	t->nsec = 0;
-	if (*end == '.')
-		for (end++; *end >= '0' && *end <= '9' && scale < 9; scale++)
-			t->nsec = t->nsec * 10 + (uint32_t)(*end++ - '0');
-	for (; scale && scale < 9; scale++)
-		t->nsec *= 10;
-	return *end ? bad_value(diag, option, value, want) : 0;
+	return value && xw_date_seconds(value, t)
+		       ? 0
+		       : bad_value(diag, option, value, "a number of seconds since 1970");
 }
 
 /* Options that take files, patterns or times. XW_ERR_NOTFOUND: another option. */
@@ -387,23 +324,7 @@ int xw_select_xattr_excluded(const struct xw_select *s, struct xw_slice name)
 
 uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory)
 {
-	for (size_t i = 0; i < s->mode.n; i++) {
-		const struct xw_mode_clause *c = &s->mode.v[i];
-		uint32_t copied = mode & c->copy, perms;
-
-		/* at most one of the three shifts is not 0 */
-		copied = (copied >> 6 | copied >> 3 | copied) & 7;
-		perms = (c->perms | copied * 0111) & c->who;
-		if (c->x_if_any && !directory && !(mode & 0111))
-			perms &= ~0111u;
-		if (c->op == '+')
-			mode |= perms;
-		else if (c->op == '-')
-			mode &= ~perms;
-		else
-			mode = (mode & ~c->who) | perms;
-	}
-	return mode;
+	return xw_mode_apply(&s->mode, mode, directory);
 }
 
 static bool is_after(struct xw_time a, struct xw_time b)
@@ -438,6 +359,16 @@ uint32_t xw_select_owner(const struct xw_select *s, uint32_t uid)
 uint32_t xw_select_group(const struct xw_select *s, uint32_t gid)
 {
 	return xw_idmap_apply(&s->groups, &gid) || !s->group_set ? gid : s->group;
+}
+
+uint32_t xw_select_id(const void *select, bool group, uint32_t id)
+{
+	return group ? xw_select_group(select, id) : xw_select_owner(select, id);
+}
+
+bool xw_select_maps_ids(const struct xw_select *s)
+{
+	return s->owner_set || s->group_set || s->owners.v.n || s->groups.v.n;
 }
 
 bool xw_select_too_old(const struct xw_select *s, const struct xw_entry *e)

@@ -4,19 +4,12 @@
 #define XW_IMPORT_SELECT_H
 
 #include "base/err.h"
+#include "base/mode.h"
 #include "base/types.h"
 #include "base/vec.h"
 #include "import/idmap.h"
 #include "import/source.h"
 #include "import/transform.h"
-
-struct xw_mode_clause { /* one clause of a --mode list: who, op, perms */
-	uint32_t who; /* mask of the bits that may change */
-	char op; /* '+', '-', '=' */
-	uint32_t perms;
-	unsigned copy; /* g=u: the mask of the bits to copy; 0 = none */
-	bool x_if_any; /* X: execute only for directories and files with an execute bit */
-};
 
 struct xw_select {
 	uint32_t strip_components;
@@ -26,7 +19,7 @@ struct xw_select {
 	bool owner_set, group_set, clamp_mtime;
 	uint32_t owner, group;
 	int64_t clamp; /* latest mtime for --clamp-mtime without --mtime, in seconds */
-	XW_VEC(struct xw_mode_clause) mode;
+	struct xw_mode mode; /* --mode; empty: none */
 	struct xw_idmap owners, groups; /* maps, which take precedence over owner and group */
 	struct xw_transforms *transforms; /* NULL: none */
 	bool newer_set, newer_mtime; /* --newer (or --newer-mtime: ignore ctime); the time */
@@ -61,6 +54,10 @@ uint32_t xw_select_mode(const struct xw_select *s, uint32_t mode, bool directory
 /* Owner and group after --owner, --group and the maps. */
 uint32_t xw_select_owner(const struct xw_select *s, uint32_t uid);
 uint32_t xw_select_group(const struct xw_select *s, uint32_t gid);
+/* The same for an id in an ACL; select is a struct xw_select. */
+uint32_t xw_select_id(const void *select, bool group, uint32_t id);
+/* Does an option change owners or groups? */
+bool xw_select_maps_ids(const struct xw_select *s);
 /* Does --newer exclude the entry? Directories are never excluded. */
 bool xw_select_too_old(const struct xw_select *s, const struct xw_entry *e);
 /* Does an option override the times of the source? */

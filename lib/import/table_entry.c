@@ -94,9 +94,9 @@ int xw_fill_table_entry(struct xw_fill *f, const struct xw_entry *e)
 	if (old && old->node == n)
 		old->layer = f->tree->layer;
 	n->flags |= XW_BN_ATTRS;
-	n->mode = (uint16_t)(xw_fill_type_bits(e->type) | e->mode);
 	n->uid = e->uid;
 	n->gid = e->gid;
 	f->path = e->path;
-	return xw_fill_label_entry(f, n);
+	rc = xw_fill_chmod(f, e, n, e->mode);
+	return rc ? rc : xw_fill_label_entry(f, n);
 }

@@ -9,10 +9,12 @@
 #include "import/transform.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/parse.h"
 
 #define GROUPS 10
 
@@ -93,8 +95,12 @@ static const char *read_flags(const char *p, struct xw_transform *x, int *cflags
 		} else if (*p == 'x') {
 			*cflags |= REG_EXTENDED;
 		} else if (*p >= '0' && *p <= '9') {
-			x->nth = (unsigned)strtoul(p, NULL, 10);
-			p += strspn(p, "0123456789") - 1;
+			uint64_t n;
+
+			if (xw_parse_digits(p, 10, &n, &p) || n > UINT_MAX)
+				return NULL;
+			x->nth = (unsigned)n;
+			p--;
 		} else if (!is_scope(*p, &x->what)) {
 			return NULL;
 		}

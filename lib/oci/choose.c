@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/types.h"
 
 /* A list of names in a message, truncated to fit. */
@@ -190,8 +191,10 @@ static bool is_tagged(const char *tag, const char *ref)
 
 static bool has_tag(const struct xw_docker_image *d, size_t number, const char *ref)
 {
-	if (*ref == '@' && ref[1] >= '0' && ref[1] <= '9' && strspn(ref + 1, "0123456789") < 10)
-		return strtoul(ref + 1, NULL, 10) == number;
+	uint32_t n;
+
+	if (*ref == '@' && !xw_parse_u32(ref + 1, &n))
+		return n == number;
 	for (size_t i = 0; i < d->n_tags; i++)
 		if (is_tagged(d->tags[i], ref))
 			return true;

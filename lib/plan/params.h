@@ -7,6 +7,7 @@
 #define XW_PLAN_PARAMS_H
 
 #include "base/err.h"
+#include "base/parse.h"
 #include "base/types.h"
 #include "base/vec.h"
 #include "plan/features.h"
@@ -175,12 +176,5 @@ int xw_params_check(struct xw_mkfs_params *p, struct xw_diag *diag);
  * hash seed unless set.
  */
 int xw_params_finish(struct xw_mkfs_params *p, uint64_t dev_bytes, struct xw_diag *diag);
-
-/*
- * "4096", "64k", "64KiB", "1.5G", "10s" (512-byte sectors), "100MB" (thousands) -> bytes; unit:
- * that of a plain number, in bytes. A fraction needs a suffix, and partial bytes are dropped.
- * XW_ERR_USAGE: not a number, or more than 64 bits.
- */
-int xw_parse_size(const char *text, uint64_t unit, uint64_t *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include <uuid/uuid.h>
 
 #include "base/auto.h"
+#include "base/mode.h"
 #include "disk/super.h"
 #include "plan/parse.h"
 
@@ -75,17 +76,9 @@ SETTER(root_owner)
 
 SETTER(root_perms)
 {
-	uint32_t mode = 0;
-
-	for (const char *c = value; *c; c++) {
-		if (*c < '0' || *c > '7' || mode > 07777)
-			return xw_bad_value(diag, name, value, "must be an octal mode up to 7777");
-		mode = mode << 3 | (uint32_t)(*c - '0');
-	}
-	if (!*value || mode > 07777)
-		return xw_bad_value(diag, name, value, "must be an octal mode up to 7777");
-	p->root_perms = mode;
-	return 0;
+	return xw_mode_octal(value, &p->root_perms)
+		       ? 0
+		       : xw_bad_value(diag, name, value, "must be an octal mode up to 7777");
 }
 
 SETTER(root_selinux)

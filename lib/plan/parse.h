@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Private to plan/: parsing of numbers, and setters that are shared by several files.
- */
+/* Setters that several files of options share. */
 #ifndef XW_PLAN_PARSE_H
 #define XW_PLAN_PARSE_H
 
+#include "base/parse.h"
 #include "plan/params.h"
 
-/* Plain decimal, no sign, no blanks. XW_ERR_USAGE, without a message. */
-int xw_parse_u64(const char *text, uint64_t *out);
 /*
  * As xw_parse_u64, with bounds and a message that names the option as the user typed it: "-N
  * VALUE", or "-E KEY=VALUE" if name is "-E KEY".
@@ -19,10 +16,6 @@ int xw_parse_ranged(const char *name, const char *text, uint64_t min, uint64_t m
 int xw_bad_value(struct xw_diag *diag, const char *name, const char *value, const char *why);
 /* Replace *text, which is owned, with a copy of value. */
 int xw_set_text(char **text, const char *value, struct xw_diag *diag);
-/* A decimal number with fraction; no exponent, no locale. XW_ERR_USAGE, without a message. */
-int xw_parse_decimal(const char *text, size_t len, double *out);
-/* Does text end in a unit suffix as accepted by xw_parse_size()? */
-bool xw_size_has_suffix(const char *text);
 
 /* params_feature.c: setters of keys that belong to one feature; `name` is the full "-E key". */
 typedef int xw_key_setter(struct xw_mkfs_params *p, const char *name, const char *value,

@@ -29,12 +29,10 @@ static int get_number(const struct xw_usage *u, const char *tag, uint64_t max, u
 		      struct xw_diag *diag)
 {
 	const struct xw_relation *r = xw_usage_find(u, tag);
-	char *end;
 
 	if (!r)
 		return 0;
-	*out = strtoull(r->value, &end, 0);
-	if (end == r->value || *end || *r->value == '-' || *out > max)
+	if (xw_parse_c(r->value, out) || *out > max)
 		return xw_usage_blame(u, r, XW_ERR_USAGE, "not a number in range", diag);
 	return 0;
 }

@@ -22,12 +22,12 @@ static int malformed(struct xw_tune_options *o, const char *bad, const char *val
 /* Parse a mount count, which has 16 bits and a sign on disk. */
 static bool parse_count(const char *text, int16_t *out)
 {
-	char *end;
-	const long n = strtol(text, &end, 0);
+	const bool minus = *text == '-';
+	uint64_t n;
 
-	if (end == text || *end || n > COUNT_MAX || n < -COUNT_MAX)
+	if (xw_parse_c(text + minus, &n) || n > COUNT_MAX)
 		return false;
-	*out = (int16_t)n;
+	*out = (int16_t)(minus ? -(int)n : (int)n);
 	return true;
 }
 
@@ -73,10 +73,11 @@ int xw_tune_set_interval(struct xw_tune_options *o, const char *value)
 		uint32_t seconds;
 	} units[] = {{"", DAY},       {"d", DAY},      {"D", DAY}, {"w", 7 * DAY}, {"W", 7 * DAY},
 		     {"m", 30 * DAY}, {"M", 30 * DAY}, {"s", 1},   {"S", 1}};
-	char *end;
-	const unsigned long long n = strtoull(value, &end, 0);
+	const char *end;
+	uint64_t n;
+	const bool is_number = !xw_parse_c_digits(value, &n, &end);
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(units) && end != value && *value != '-'; i++) {
+	for (size_t i = 0; i < XW_ARRAY_SIZE(units) && is_number; i++) {
 		if (strcmp(end, units[i].suffix) != 0)
 			continue;
 		if (n > UINT32_MAX / units[i].seconds)

@@ -209,9 +209,8 @@ int xw_xattr_set_put_inum(struct xw_xattr_set *s, uint8_t index, const char *nam
 	return put(s, &x, false, diag);
 }
 
-/* An empty or minimal ACL is not stored; it removes an existing one. */
-static int put_acl(struct xw_xattr_set *s, bool is_default, const struct xw_acl *acl,
-		   struct xw_diag *diag)
+int xw_xattr_set_put_acl(struct xw_xattr_set *s, bool is_default, const struct xw_acl *acl,
+			 struct xw_diag *diag)
 {
 	uint8_t index = is_default ? XW_XI_ACL_DEFAULT : XW_XI_ACL_ACCESS;
 	auto_free uint8_t *disk = NULL;
@@ -240,7 +239,7 @@ int xw_xattr_set_put_acl_text(struct xw_xattr_set *s, bool is_default, const cha
 	auto_end(xw_acl_free) struct xw_acl acl = {0};
 	int rc = xw_acl_from_text(&acl, text, len, is_default, names, acl_name(is_default), diag);
 
-	return rc ? rc : put_acl(s, is_default, &acl, diag);
+	return rc ? rc : xw_xattr_set_put_acl(s, is_default, &acl, diag);
 }
 
 int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, const void *value,
@@ -269,5 +268,5 @@ int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, 
 		return xw_xattr_set_put_raw(s, index, full_name + rest, len - rest, value,
 					    value_len, diag);
 	rc = xw_acl_from_xattr(&acl, value, value_len, acl_name(index == XW_XI_ACL_DEFAULT), diag);
-	return rc ? rc : put_acl(s, index == XW_XI_ACL_DEFAULT, &acl, diag);
+	return rc ? rc : xw_xattr_set_put_acl(s, index == XW_XI_ACL_DEFAULT, &acl, diag);
 }

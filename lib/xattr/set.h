@@ -65,6 +65,9 @@ int xw_xattr_set_put(struct xw_xattr_set *s, const char *full_name, size_t len, 
  */
 int xw_xattr_set_put_acl_text(struct xw_xattr_set *s, bool is_default, const char *text, size_t len,
 			      const struct xw_acl_names *names, struct xw_diag *diag);
+/* The same from a decoded ACL. An empty one, or a minimal access ACL, removes an existing one. */
+int xw_xattr_set_put_acl(struct xw_xattr_set *s, bool is_default, const struct xw_acl *acl,
+			 struct xw_diag *diag);
 /*
  * Add or replace in the on-disk form, without interpretation. name may point to the name of the
  * replaced attribute; value must not point into the set. XW_ERR_LIMIT, XW_ERR_NOMEM, XW_ERR_INPUT

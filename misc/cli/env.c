@@ -23,24 +23,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/parse.h"
+
 static const int caught[] = {SIGINT, SIGTERM, SIGHUP}; /* SIGINT must be first */
 enum { CAUGHT = sizeof(caught) / sizeof(caught[0]) };
 
 int cli_source_date_epoch(const char **value)
 {
 	const char *text = getenv("SOURCE_DATE_EPOCH");
-	const char *digits;
-	char *end;
+	int64_t seconds;
 
 	*value = NULL;
 	if (!text || !*text)
 		return 0;
-	digits = *text == '-' ? text + 1 : text;
-	if (*digits < '0' || *digits > '9')
-		return -1; /* strtoll would accept blanks and a plus sign */
-	errno = 0;
-	(void)strtoll(text, &end, 10);
-	if (errno || *end)
+	if (xw_parse_i64(text, &seconds))
 		return -1;
 	*value = text;
 	return 0;
@@ -49,12 +45,10 @@ int cli_source_date_epoch(const char **value)
 const char *cli_fake_time(void)
 {
 	const char *text = getenv("E2FSPROGS_FAKE_TIME");
-	const size_t digits = text ? strspn(text, "0123456789") : 0;
+	uint64_t seconds;
 
 	/* a longer number is a date in digits, which stock tools misread */
-	if (!digits || text[digits] || digits > 11 || !strtoll(text, NULL, 10))
-		return NULL;
-	return text;
+	return text && strlen(text) <= 11 && !xw_parse_u64(text, &seconds) && seconds ? text : NULL;
 }
 
 const char *cli_mke2fs_config(void)
@@ -67,7 +61,10 @@ const char *cli_mke2fs_sector(bool physical)
 	const char *text =
 		getenv(physical ? "MKE2FS_DEVICE_PHYS_SECTSIZE" : "MKE2FS_DEVICE_SECTSIZE");
 
-	return text && strtoul(text, NULL, 10) ? text : NULL;
+	const char *end;
+	uint64_t n;
+
+	return text && !xw_parse_digits(text, 10, &n, &end) && n ? text : NULL;
 }
 
 const char *cli_tmpdir(void)

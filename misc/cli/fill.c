@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/parse.h"
 
 const struct cli_option cli_fill_options[] = {
 	{NULL, "--directory", "DIR", "put the content below DIR in the image"},
@@ -24,6 +25,8 @@ const struct cli_option cli_fill_options[] = {
 	{NULL, "--xattrs-exclude", "PATTERN", "leave out extended attributes whose name matches"},
 	{NULL, "--one-file-system", NULL, "in a directory: do not descend into mounts"},
 	{NULL, "--ignore-unreadable", NULL, "in a directory: leave out files that cannot be read"},
+	{NULL, "--no-overwrite-dir", NULL,
+	 "keep owner, mode and attributes of existing directories"},
 	{NULL, "--platform", "OS/ARCH[/VARIANT]",
 	 "of a container image (default: that of this machine)"},
 	{NULL, "--oci-config", "FILE", "write the configuration of a container image to FILE"},
@@ -56,18 +59,11 @@ const struct cli_option cli_fill_options[] = {
 static bool as_number(const char *word, int group, char text[16])
 {
 	const bool plus = word[0] == '+' && word[1] >= '0' && word[1] <= '9';
+	const bool is_number = word[plus] >= '0' && word[plus] <= '9';
 	uint32_t id;
 
-	if (word[plus] >= '0' && word[plus] <= '9') {
-		char *end;
-		const unsigned long n = strtoul(word + plus, &end, 10);
-
-		if (*end || n > UINT32_MAX)
-			return false;
-		id = (uint32_t)n;
-	} else if (cli_name_to_id(NULL, group, word, &id)) {
+	if (is_number ? xw_parse_u32(word + plus, &id) : cli_name_to_id(NULL, group, word, &id))
 		return false;
-	}
 	snprintf(text, 16, "%" PRIu32, id);
 	return true;
 }

@@ -22,7 +22,8 @@ static const struct cli_option change[] = {
 	{NULL, "--skip-old-files", NULL, "leave out files that would replace an existing one"},
 	CLI_HEADING("The change"),
 	{"-E", NULL, "LIST",
-	 "offset=BYTES: where in IMAGE the filesystem begins; mb_*: tuning of the allocator"},
+	 "offset=BYTES: where in IMAGE the filesystem begins; root_from_source: the root gets "
+	 "owner, mode and attributes of a SOURCE directory; mb_*: tuning of the allocator"},
 	CLI_PARTITION,
 	CLI_END,
 };

@@ -2,6 +2,7 @@
 /* The command line of xw-tune: that of tune2fs, and options for the commit. */
 #include "config.h"
 
+#include "base/date.h"
 #include "cli/env.h"
 #include "cli/names.h"
 #include "cli/redo.h"
@@ -92,22 +93,7 @@ static int set(struct cli_line *l, const struct cli_option *o, const char *value
 /* YYYYMMDD[HH[MM[SS]]] in local time. */
 static bool parse_date(const char *text, int64_t *out)
 {
-	struct tm tm = {.tm_mday = 1, .tm_isdst = -1};
-	const size_t len = strlen(text);
-	time_t at;
-
-	if (len < 8 || len > 14 || len % 2 || strspn(text, "0123456789") != len ||
-	    sscanf(text, "%4d%2d%2d%2d%2d%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
-		   &tm.tm_min, &tm.tm_sec) < 3)
-		return false;
-	if (tm.tm_year < 1900 || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 ||
-	    tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
-		return false;
-	tm.tm_year -= 1900;
-	tm.tm_mon--;
-	at = mktime(&tm);
-	*out = at;
-	return at >= 0;
+	return xw_date_digits(text, mktime, out) && *out >= 0;
 }
 
 /* The library takes times in seconds. */
