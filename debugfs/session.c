@@ -38,10 +38,10 @@
  */
 static bool allow(struct dbg *d, int rc, unsigned *flags)
 {
-	const unsigned more = rc == XW_ERR_CHECKSUM      ? XW_IMAGE_NOCSUM
-			      : rc == XW_ERR_UNSUPPORTED ? XW_IMAGE_ANY_FEATURES
+	const unsigned more = rc == XW_ERR_CHECKSUM                ? XW_IMAGE_NOCSUM
+			      : rc == XW_ERR_UNSUPPORTED           ? XW_IMAGE_ANY_FEATURES
 			      : rc == XW_ERR_TRUNCATED && !d->edit ? XW_IMAGE_SHORT
-							 : 0;
+								   : 0;
 
 	if (!more || *flags & more)
 		return false;

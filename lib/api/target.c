@@ -139,8 +139,8 @@ static int find_window(struct xw_mkfs *m, struct xw_target *t, int fd, uint64_t 
 	if (!rc && end && end <= offset)
 		return xw_fail(&m->diag, XW_ERR_USAGE,
 			       "%s: no space for a filesystem at byte %llu: the %s ends at %llu",
-			       t->path, (unsigned long long)offset,
-			       t->is_block ? "device" : "file", (unsigned long long)size);
+			       t->path, (unsigned long long)offset, t->is_block ? "device" : "file",
+			       (unsigned long long)size);
 	t->window = end ? end - offset : 0;
 	return rc;
 }

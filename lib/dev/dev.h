@@ -131,10 +131,10 @@ int xw_dev_open_direct(struct xw_dev *under, uint32_t align, struct xw_dev **out
  */
 int xw_dev_open_null(const char *name, struct xw_diag *diag, struct xw_dev **out);
 /*
- * The place of a filesystem that begins at byte `off` of `under` (-E offset=, --partition): a window
- * from there to the end of its partition, see xw_partitions_end(). Without a partition table it ends
- * with the device, and a regular file can grow through it. Owns `under` once it succeeds, and closes
- * it. Messages give offsets in `under`.
+ * The place of a filesystem that begins at byte `off` of `under` (-E offset=, --partition): a
+ * window from there to the end of its partition, see xw_partitions_end(). Without a partition table
+ * it ends with the device, and a regular file can grow through it. Owns `under` once it succeeds,
+ * and closes it. Messages give offsets in `under`.
  *
  * Reading past the end is XW_ERR_TRUNCATED, every change of a byte past the end of a fixed window
  * XW_ERR_HOSTFULL, with nothing changed.

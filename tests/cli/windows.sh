@@ -150,4 +150,16 @@ for answer in y n; do
 a, b = open("disk", "rb").read(), open("base", "rb").read()
 assert len(a) == len(b) and a[:4 << 20] == b[:4 << 20] and a[12 << 20:] == b[12 << 20:]'
 done
-done_testing 271
+# Where the rest of the filesystem says how large it is, and that fits, the field is wrong and is repaired.
+for features in metadata_csum ^metadata_csum,^64bit; do
+	rm -f disk
+	"$KIT/disk.py" disk dos 40 4096:16384 20480:8192
+	mkfs -q -b 1024 -O $features --partition 1 disk
+	printf '\x00\x80' | dd of=disk bs=1 seek=$((4 * MIB + 1028)) conv=notrunc status=none
+	cp disk base
+	run xw-fsck -y --partition 1 disk
+	equal "$features: a wrong number of blocks is repaired" "$RC" 1
+	equal "  by what the partition holds" "$("$BIN/xw-dump" -h --partition 1 disk | sed -n 's/^Block count: *//p')" 16384
+	is "  nothing behind it changed" cmp -i $((20 * MIB)) disk base
+done
+done_testing 277

@@ -316,4 +316,5 @@ def main():
         f.write(image.d)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows: no byte outside of them is read or changed, and where a table of partitions ends them. */
+/* Windows: no byte outside of them is read or changed, and where a partition table ends them. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -130,8 +130,8 @@ static void check_outside(enum op op, size_t i)
 	ck_assert_msg(st.st_size == (off_t)SIZE, "op %d, range %zu: %lld bytes", op, i,
 		      (long long)st.st_size);
 	for (size_t at = 0; at < SIZE; at++)
-		ck_assert_msg((at >= FROM && at < TO) || got[at] == MARK, "op %d, range %zu: byte %zu",
-			      op, i, at);
+		ck_assert_msg((at >= FROM && at < TO) || got[at] == MARK,
+			      "op %d, range %zu: byte %zu", op, i, at);
 }
 
 START_TEST(every_operation)
@@ -142,7 +142,7 @@ START_TEST(every_operation)
 	ck_assert(d->is_window && d->fixed && d->size == LEN);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(ranges); i++) {
 		const int rc = run(d, op, ranges[i].off, ranges[i].len);
-		const int wanted = ranges[i].inside             ? 0
+		const int wanted = ranges[i].inside                 ? 0
 				   : op == READ || op == READ_FRESH ? XW_ERR_TRUNCATED
 								    : XW_ERR_HOSTFULL;
 
@@ -255,7 +255,7 @@ START_TEST(file_with_a_table)
 {
 	static const struct {
 		uint64_t off, end;
-	} cases[] = {{FROM, TO}, {FROM + 512, TO}, {8 * KIB, FROM}, {TO, 56 * KIB},
+	} cases[] = {{FROM, TO},       {FROM + 512, TO}, {8 * KIB, FROM}, {TO, 56 * KIB},
 		     {60 * KIB, SIZE}, {56 * KIB, SIZE}, {SIZE, SIZE}};
 	struct xw_dev *d;
 
@@ -298,9 +298,9 @@ START_TEST(end_by_table)
 		.type = "dos", .n = XW_ARRAY_SIZE(v), .v = v, .usable = UINT64_MAX};
 	static const struct {
 		uint64_t start, end;
-	} cases[] = {{0, 10},  {5, 10},   {10, 30}, {12, 30},  {25, 40},   {27, 30},
-		     {35, 40}, {40, 50},  {50, 55}, {52, 55},  {55, 60},   {57, 60},
-		     {62, 65}, {65, 80},  {70, 80}, {80, 100}, {95, 100},  {100, 100},
+	} cases[] = {{0, 10},   {5, 10},    {10, 30},         {12, 30},  {25, 40},  {27, 30},
+		     {35, 40},  {40, 50},   {50, 55},         {52, 55},  {55, 60},  {57, 60},
+		     {62, 65},  {65, 80},   {70, 80},         {80, 100}, {95, 100}, {100, 100},
 		     {99, 100}, {200, 100}, {UINT64_MAX, 100}};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++)
