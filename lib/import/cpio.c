@@ -116,10 +116,15 @@ static int finish(struct cpio *c)
 static int enter(struct cpio *c)
 {
 	struct xw_feed *inner;
-	const int rc = c->depth < XW_CPIO_DEPTH_MAX ? xw_feed_decompress(c->feed, &inner) : 0;
+	int rc = c->depth < XW_CPIO_DEPTH_MAX ? xw_feed_decompress(c->feed, &inner) : 0;
 
 	if (rc < 0)
 		return fail_feed(c, rc);
+	if (rc && inner->text) {
+		c->feed = inner;
+		c->depth++;
+		rc = 0;
+	}
 	if (!rc) {
 		xw_log(c->src.diag, XW_LOG_WARN,
 		       "%s: trailing data after the %s is ignored: not a cpio archive", c->src.name,

@@ -99,9 +99,10 @@ static bool is_same(const void *arg, const void *slot, const void *key)
 static uint64_t hash(const struct xw_table *t, const void *arg, const void *slot)
 {
 	const struct file *f = slot;
+	const uint64_t id[] = {f->dev, f->ino};
 
 	(void)arg;
-	return xw_table_number(t, xw_table_number(t, f->dev) ^ f->ino);
+	return xw_table_bytes(t, id, sizeof(id));
 }
 
 static const struct xw_table_kind by_inode = {sizeof(struct file), is_used, is_same, hash};

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "disk/foreign.h"
 #include "import/cpio.h"
 #include "import/dir.h"
@@ -121,6 +122,11 @@ static int open_plain(struct opening *op, struct xw_feed *feed, unsigned depth,
 	if (rc)
 		return rc > 0 ? 0 : rc;
 	have = xw_feed_peek(f, LOOK);
+	if (f->text && xw_all_zero(xw_feed_head(f), XW_MIN((size_t)have, XW_TAR_BLOCK)))
+		return xw_fail(op->diag, XW_ERR_INPUT,
+			       "%s: is a text, not an archive: the data encoded in it begins with "
+			       "zeros",
+			       op->name);
 	if (!tar || (have >= XW_TAR_BLOCK && xw_tar_is_zero(xw_feed_head(f)))) {
 		rc = refuse_foreign(op, f);
 		if (rc)

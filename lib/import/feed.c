@@ -38,6 +38,7 @@ void xw_feed_init_above(struct xw_feed *f, const struct xw_feed_ops *ops, struct
 	f->tick = lower->tick;
 	f->raw = lower->raw;
 	f->wake = lower->wake;
+	f->text = lower->text;
 }
 
 ssize_t xw_feed_fail_lower(struct xw_feed *f, const struct xw_feed *lower, ssize_t rc)

@@ -48,6 +48,7 @@ struct xw_feed {
 	atomic_uint_least64_t count;
 	struct xw_feed_tick own_tick;
 	int wake; /* eventfd that interrupts a blocked read, or -1 */
+	bool text; /* decoded from a block of uuencode or base64 within a text */
 	bool trailing; /* decompressors, at the end: trailing data other than zeros was ignored */
 	/*
 	 * Decompressors: do not examine the data after the compressed stream, since xw_feed_lower()

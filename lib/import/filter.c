@@ -329,6 +329,15 @@ static bool check_header(struct filter *t)
 	return false;
 }
 
+/* Was the data encoded as text? Such a block may be a part of any text, as of a mail. */
+static bool is_text(const struct filter *t)
+{
+	for (int i = 0; i < archive_filter_count(t->a); i++)
+		if (archive_filter_code(t->a, i) == ARCHIVE_FILTER_UU)
+			return true;
+	return false;
+}
+
 /*
  * 1: compressed, and t->a decompresses it; 0: not compressed; negative: a failure with the reason
  * in lower->err.
@@ -361,6 +370,7 @@ static int probe(struct filter *t)
 	gzip = code == ARCHIVE_FILTER_GZIP;
 	if (gzip && !check_header(t))
 		return XW_ERR_INPUT;
+	t->f.text = t->f.text || is_text(t);
 	t->stops = gzip || code == ARCHIVE_FILTER_BZIP2 || t->frames.kind != XW_FRAMES_NONE;
 	/* a filter that fails at once was selected, but is not counted */
 	if (archive_filter_count(t->a) <= 1 && !t->broken)

@@ -100,8 +100,11 @@ static int add_feeds(struct oci *c, struct xw_feed **f, bool plain)
 
 	if (rc < 0)
 		return fail(c, rc, (*f)->err);
-	if (rc == 1)
+	if (rc == 1) {
 		*f = above;
+		if (above->text)
+			return fail(c, XW_ERR_INPUT, "it is a text, not an archive");
+	}
 	if (c->diff.state != XW_VERIFY_READING)
 		return 0;
 	above = xw_feed_verified(*f, &c->diff);

@@ -56,4 +56,31 @@ for tool in "xw-import -q img t.tar" "xw-tune -q -L x img" "xw-debugfs -w -R mkd
 	is "${tool%% *}: shared_blocks" grep -q 'img: unsupported feature shared_blocks; xw-fsck -f -E unshare_blocks removes shared_blocks' .err
 	is "  it is unchanged" cmp img keep
 done
-done_testing 35
+
+# A text with a block of base64 is no archive if zeros are all that is found in it, which alone look like the end of a tar.
+# letter FILE: as a mail with this attachment
+letter() {
+	printf 'Hello,\nhere it is.\n\nbegin-base64 644 attachment\n'
+	base64 -w 60 "$1"
+	printf '====\n\nRegards\n'
+}
+head -c 2048 /dev/zero >zeros
+{ head -c 1024 /dev/zero && seq 300; } >behind
+gzip -k zeros
+head -c 100 /dev/zero >few
+for inner in zeros behind zeros.gz few; do
+	letter $inner >letter
+	rm -f img
+	mkfs -q -d letter img
+	fails 1 "letter: is a text, not an archive" "a letter with $inner"
+	mkfs_stdin letter -q -d - img
+	fails 1 "standard input: is a text, not an archive" "  from a pipe"
+	mkfs -q img 8M
+	import -q img letter
+	fails 1 "letter: is a text, not an archive" "  xw-import"
+done
+letter t.tar >letter
+rm -f img
+mkfs -q -d letter img
+equal "a letter with a tar" "$RC $("$EXPORT" -t img | tail -n 1)" "0 f"
+done_testing 48
