@@ -17,7 +17,7 @@ struct xw_json {
 
 /*
  * key is NULL inside arrays and for the outermost value. Control characters, also U+007F to U+009F,
- * are written as \uNNNN, so that JSON can be shown on a terminal. A string that is not UTF-8 loses nothing:
+ * are written as \uNNNN: JSON may be shown on a terminal. A string that is not UTF-8 loses nothing:
  * its invalid bytes are written as U+FFFD, and a following member KEY_hex holds all of its bytes
  * (except in arrays, whose elements have no keys).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Null pointers passed to the public functions: an error code and no crash, and the handle can be
- * used afterwards. There is a row for each function of libextwright.sym, which the last test compares.
+ * used afterwards. There is a row for each function of libextwright.sym, which a test compares.
  */
 #include <stdio.h>
 #include <stdlib.h>
