@@ -96,12 +96,12 @@ static bool is_same(const void *arg, const void *slot, const void *key)
 	return a->ino == b->ino && a->dev == b->dev && a->type == b->type;
 }
 
-static uint64_t hash(const void *arg, const void *slot)
+static uint64_t hash(const struct xw_table *t, const void *arg, const void *slot)
 {
 	const struct file *f = slot;
 
 	(void)arg;
-	return xw_table_number(xw_table_number(f->dev) ^ f->ino);
+	return xw_hash_secret(&t->key, f->dev, &f->ino, sizeof(f->ino));
 }
 
 static const struct xw_table_kind by_inode = {sizeof(struct file), is_used, is_same, hash};
@@ -116,7 +116,7 @@ static int set_hardlink(struct part *c)
 		return 0;
 	if (xw_table_room(&c->files, &by_inode, NULL))
 		return fail(c, XW_ERR_NOMEM, "out of memory");
-	f = xw_table_slot(&c->files, &by_inode, NULL, hash(NULL, &key), &key);
+	f = xw_table_slot(&c->files, &by_inode, NULL, hash(&c->files, NULL, &key), &key);
 	if (f->missing) {
 		f->missing--;
 		c->e.type = XW_ET_HARDLINK;
