@@ -214,24 +214,47 @@ static int replace_existing(struct xw_newfile *f, const struct stat *old)
 	return err;
 }
 
-int xw_newfile_sync_dir(const char *path, struct xw_diag *diag)
+static int open_dir(const char *path, struct xw_diag *diag, int *fd)
 {
 	const char *slash = strrchr(path, '/');
 	auto_free char *dir = strndup(slash ? path : ".", slash > path ? slash - path : 1);
-	auto_fd int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (!dir)
 		return xw_fail_nomem(diag, "the name of a directory");
+	*fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *fd >= 0 ? 0
+			: xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot open the directory",
+					dir);
+}
+
+static int flush_dir(int fd, const char *path, struct xw_diag *diag)
+{
 	/* EINVAL: a host filesystem that does not support it */
-	if (fd < 0 || (fsync(fd) && errno != EINVAL))
-		return xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot flush the directory", dir);
+	if (fsync(fd) && errno != EINVAL)
+		return xw_fail_errno(
+			diag, XW_ERR_IO, errno,
+			"%s: the file is complete, but its directory cannot be flushed", path);
 	return 0;
 }
 
+int xw_newfile_sync_dir(const char *path, struct xw_diag *diag)
+{
+	auto_fd int fd = -1;
+	int rc = open_dir(path, diag, &fd);
+
+	return rc ? rc : flush_dir(fd, path, diag);
+}
+
+/* The directory is opened first: without a descriptor for it no file may appear. */
 int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag)
 {
+	auto_fd int dir = -1;
+	int err, rc = open_dir(f->path, diag, &dir);
 	struct stat old;
-	int err = replace && !lstat(f->path, &old) ? replace_existing(f, &old) : link_name(f);
+
+	if (rc)
+		return rc;
+	err = replace && !lstat(f->path, &old) ? replace_existing(f, &old) : link_name(f);
 
 	if (err == EEXIST)
 		return xw_fail(diag, XW_ERR_IO,
@@ -240,7 +263,7 @@ int xw_newfile_publish(struct xw_newfile *f, bool replace, struct xw_diag *diag)
 	if (err)
 		return xw_fail_errno(diag, XW_ERR_IO, err,
 				     "%s: cannot rename the file to its final name", f->path);
-	return xw_newfile_sync_dir(f->path, diag);
+	return flush_dir(dir, f->path, diag);
 }
 
 const char *xw_newfile_name(const struct xw_newfile *f)

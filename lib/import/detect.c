@@ -175,12 +175,14 @@ static int open_feed(struct opening *op, struct xw_feed *f, struct xw_source **o
 static int open_stream(struct opening *op, struct xw_source **out)
 {
 	struct xw_feed *f = xw_feed_fd(op->fd, op->own, op->o->tick);
+	const int err = errno;
 
 	if (f)
 		return open_feed(op, f, out);
 	if (op->own)
 		close(op->fd);
-	return xw_fail_nomem(op->diag, "the input");
+	return xw_fail_errno(op->diag, err == ENOMEM ? XW_ERR_NOMEM : XW_ERR_IO, err,
+			     "%s: cannot read", op->name);
 }
 
 int xw_source_open_call(struct xw_feed_call call, const char *name, const struct xw_source_opts *o,
