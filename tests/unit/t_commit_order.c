@@ -238,12 +238,19 @@ START_TEST(one_read_fails)
 }
 END_TEST
 
-/* Overwrite the log, which is in one piece: a block that could not be compared is logged, too. */
+/*
+ * Overwrite the log, which is in one piece, and the number of KiB written: a block that could not be
+ * compared is logged and counted, too.
+ */
 static void clear_log(struct xw_dev *dev, uint8_t *image)
 {
 	const uint64_t log = find_log(dev);
+	struct xw_super sb;
 	struct xw_jsb jsb;
 
+	ok(xw_super_decode(image + XW_SUPER_OFFSET, &sb));
+	sb.kbytes_written = 0;
+	xw_super_encode(&sb, image + XW_SUPER_OFFSET);
 	ok(xw_jsb_decode(image + log, &jsb));
 	ck_assert_uint_gt(jsb.maxlen, 100);
 	memset(image + log, 0, (size_t)jsb.maxlen * jsb.blocksize);

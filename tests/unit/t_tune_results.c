@@ -87,7 +87,7 @@ static const struct {
 	 0,
 	 "38/2c2/46b free=6773,921 r=358 over=316 j=0,0,0 o=0 q=0,0,0 mmp=0,0 seed=0,1 gdt=55 "
 	 "enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 hash=1 "
-	 "'' '' '' itrees=+0-0 dirs=0 lost=0 579d900cb5abc922"},
+	 "'' '' '' itrees=+0-0 dirs=0 lost=0 b2ac9d533acd94c2"},
 	{"^has_journal",
 	 "has_journal",
 	 {0},
@@ -95,15 +95,15 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 1ff065c5ad8c609e"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 c48668325ba86e88"},
 	{"^has_journal", "", SET(XW_TUNE_JOURNAL, .journal_bytes = 2 << 20), false, 0,
 	 "3c/2c2/46b free=4725,921 r=358 over=2364 j=8,0,2097152 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 b2bb58f38b9a5ddf"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 c8cd3359ee3f3e38"},
 	{"^has_journal", "", SET(XW_TUNE_JOURNAL, .journal_bytes = 3584 << 10), false, 0,
 	 "3c/2c2/46b free=3189,921 r=358 over=3900 j=8,0,3670016 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 f024070c1c144860"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 4d9586070fc51b60"},
 	{"^has_journal", "", SET(XW_TUNE_JOURNAL, .journal_bytes = 3585 << 10), false, XW_ERR_NOSPC,
 	 " Total journal size too big for filesystem."},
 	{"", "", SET(XW_TUNE_JOURNAL), false, XW_ERR_EXISTS,
@@ -115,7 +115,7 @@ static const struct {
 	 0,
 	 "143c/2c2/46b free=5701,920 r=358 over=1356 j=8,0,1064960 o=104 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 f9006cb396c36250"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 a1b8876ae0668f19"},
 	{"^has_journal",
 	 "has_journal,orphan_file",
 	 {.orphan_blocks = 40},
@@ -123,7 +123,7 @@ static const struct {
 	 0,
 	 "103c/2c2/46b free=5709,920 r=358 over=1340 j=8,0,1048576 o=104 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 60ddee56b2bafaa3"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 55230c06fe2bdc48"},
 	{"orphan_file",
 	 "^orphan_file",
 	 {0},
@@ -131,7 +131,7 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 c143b697e95092aa"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 759747ef1d02f81a"},
 	{"orphan_file",
 	 "^has_journal",
 	 {0},
@@ -139,7 +139,7 @@ static const struct {
 	 0,
 	 "38/2c2/46b free=6773,921 r=358 over=316 j=0,0,0 o=0 q=0,0,0 mmp=0,0 seed=0,1 gdt=55 "
 	 "enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 hash=1 "
-	 "'' '' '' itrees=+0-0 dirs=0 lost=0 2442b9095701a296"},
+	 "'' '' '' itrees=+0-0 dirs=0 lost=0 f222078a736a6052"},
 	{"",
 	 "mmp",
 	 {0},
@@ -147,11 +147,11 @@ static const struct {
 	 0,
 	 "3c/3c2/46b free=5748,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=59,5 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 a9f49e87fa577a11"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 f9b8312a263cbe0c"},
 	{"", "mmp", SET(XW_TUNE_MMP_INTERVAL, .mmp_interval = 9), false, 0,
 	 "3c/3c2/46b free=5748,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=59,9 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 723684cc7341a23a"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 cf0a066c6c289ead"},
 	{"mmp",
 	 "^mmp",
 	 {0},
@@ -159,15 +159,15 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 80b43987cb690f03"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 198a59a67ddade30"},
 	{"mmp", "", SET(XW_TUNE_MMP_INTERVAL | XW_TUNE_CLEAR_MMP, .mmp_interval = 7), false, 0,
 	 "3c/3c2/46b free=5748,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=1371,7 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 be54f34ec1791f85"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 c7b31e910e61e15b"},
 	{"", "", SET(XW_TUNE_MMP_INTERVAL | XW_TUNE_CLEAR_MMP), false, 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,5 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 ebb842c8c9ba8fbc"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 78ed1888b7318f9c"},
 	{"",
 	 "quota",
 	 {0},
@@ -175,7 +175,7 @@ static const struct {
 	 0,
 	 "3c/2c2/56b free=5736,921 r=358 over=1340 j=8,0,1048576 o=0 q=3,4,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 c855093761ed68c5"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 4716319cf0d9a1fb"},
 	{"",
 	 "project",
 	 {0},
@@ -183,7 +183,7 @@ static const struct {
 	 0,
 	 "3c/2c2/256b free=5743,920 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,104 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 779db774c08ee0a2"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 7fb5c69937ea1ae2"},
 	{"quota",
 	 "project",
 	 {0},
@@ -191,7 +191,7 @@ static const struct {
 	 0,
 	 "3c/2c2/256b free=5730,920 r=358 over=1340 j=8,0,1048576 o=0 q=3,4,104 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 548e0e49b4a0ec7d"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 7439a2b577e59e47"},
 	{"quota,project",
 	 "^project",
 	 {0},
@@ -199,7 +199,7 @@ static const struct {
 	 0,
 	 "3c/2c2/56b free=5736,921 r=358 over=1340 j=8,0,1048576 o=0 q=3,4,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 08eded75dc1e0ece"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 c80f4ee2144fbb88"},
 	{"quota",
 	 "^quota",
 	 {0},
@@ -207,7 +207,7 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 bdb4c5cf52bf77ee"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 d21d275126f708c7"},
 	{"",
 	 "",
 	 {.quota_on = 2},
@@ -215,7 +215,7 @@ static const struct {
 	 0,
 	 "3c/2c2/56b free=5743,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,4,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 7797733000e0e1eb"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 1b1eb868c245b462"},
 	{"quota",
 	 "",
 	 {.quota_off = 1},
@@ -223,7 +223,7 @@ static const struct {
 	 0,
 	 "3c/2c2/56b free=5743,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,4,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 20cff0d5a5ae263b"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 34c643e7327b43c8"},
 	{"quota",
 	 "",
 	 {.quota_on = 4, .quota_off = 3},
@@ -231,7 +231,7 @@ static const struct {
 	 0,
 	 "3c/2c2/256b free=5743,920 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,104 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 be7e9ff65c7dbd67"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 005da8ea3763b85d"},
 	{"",
 	 "^resize_inode",
 	 {0},
@@ -239,7 +239,7 @@ static const struct {
 	 0,
 	 "2c/2c2/46b free=5805,921 r=358 over=1285 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=0 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 b3372da1789ce0d4"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 07e5b64f7e99e5ad"},
 	{"^sparse_super,^resize_inode",
 	 "sparse_super",
 	 {0},
@@ -247,7 +247,7 @@ static const struct {
 	 0,
 	 "2c/2c2/46b free=5805,921 r=358 over=1285 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=0 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 ecf43b1c00e5ecd5"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 5ef38d3ca16030a1"},
 	{"",
 	 "^dir_index",
 	 {0},
@@ -255,7 +255,7 @@ static const struct {
 	 0,
 	 "1c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=1 be5b8f85526e80b9"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=1 9b53ea3555b5641d"},
 	{"^dir_index",
 	 "dir_index",
 	 {0},
@@ -263,7 +263,7 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=1 lost=0 70a40f175f126226"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=1 lost=0 2ff9ce6e6695050f"},
 	{"",
 	 "itree",
 	 {0},
@@ -271,7 +271,7 @@ static const struct {
 	 0,
 	 "3c/2c2/4000046b free=5744,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+1-0 dirs=0 lost=0 fb675b6bfd4a0fb2"},
+	 "hash=1 '' '' '' itrees=+1-0 dirs=0 lost=0 299f492408e36d6f"},
 	{"itree",
 	 "^itree",
 	 {0},
@@ -279,7 +279,7 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-1 dirs=0 lost=0 6400e7b5ec198e07"},
+	 "hash=1 '' '' '' itrees=+0-1 dirs=0 lost=0 b7aec9259ccce3d2"},
 	{"itree",
 	 "^dir_index",
 	 {0},
@@ -287,7 +287,7 @@ static const struct {
 	 0,
 	 "1c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-1 dirs=0 lost=1 f8e81c430ef2d613"},
+	 "hash=1 '' '' '' itrees=+0-1 dirs=0 lost=1 7897335b805c9f5c"},
 	{"itree",
 	 "^filetype",
 	 {0},
@@ -295,7 +295,7 @@ static const struct {
 	 0,
 	 "3c/2c0/4000046b free=5744,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+1-1 dirs=0 lost=0 e7abebe8eb8dc491"},
+	 "hash=1 '' '' '' itrees=+1-1 dirs=0 lost=0 3daabf2241db201f"},
 	{"",
 	 "^metadata_csum",
 	 {0},
@@ -303,7 +303,7 @@ static const struct {
 	 0,
 	 "3c/2c2/7b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,0 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 33c02fc2e2575820"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 03ad67abbea48caa"},
 	{"",
 	 "^metadata_csum,^uninit_bg",
 	 {0},
@@ -311,7 +311,7 @@ static const struct {
 	 0,
 	 "3c/2c2/6b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,0 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 3b2c129b253e6e1d"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 8e9c2981aa425dee"},
 	{"^metadata_csum",
 	 "metadata_csum",
 	 {0},
@@ -319,7 +319,7 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=1 lost=0 e293b88234472c94"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=1 lost=0 17c8d9cc4cd6fbb1"},
 	{"^metadata_csum,uninit_bg",
 	 "metadata_csum,metadata_csum_seed",
 	 {0},
@@ -327,7 +327,7 @@ static const struct {
 	 0,
 	 "3c/22c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 "
 	 "seed=688cb585,1 gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 "
-	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=1 lost=0 0201d7d5fbc242ba"},
+	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=1 lost=0 749dfaa6ced2e42b"},
 	{"^metadata_csum",
 	 "uninit_bg",
 	 {0},
@@ -335,7 +335,7 @@ static const struct {
 	 0,
 	 "3c/2c2/7b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,0 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 be7c9d4e7ec9bf9c"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 f4a6408eda7ffd2d"},
 	{"^metadata_csum,uninit_bg",
 	 "^uninit_bg",
 	 {0},
@@ -343,7 +343,7 @@ static const struct {
 	 0,
 	 "3c/2c2/6b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,0 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 dbb7dcb1e3f67c72"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 2248bd91c275ea94"},
 	{"",
 	 "metadata_csum_seed",
 	 {0},
@@ -351,7 +351,7 @@ static const struct {
 	 0,
 	 "3c/22c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 "
 	 "seed=688cb585,1 gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 "
-	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 3cf7d1378075908f"},
+	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 cc6aa98d7c73803b"},
 	{"metadata_csum_seed",
 	 "^metadata_csum_seed",
 	 {0},
@@ -359,7 +359,7 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 4f53ce619ac51a71"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 8eca4f7b04744fb1"},
 	{"^filetype",
 	 "filetype",
 	 {0},
@@ -367,7 +367,7 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 4f53ce619ac51a71"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 ff964302d42bf426"},
 	{"",
 	 "casefold,encrypt,verity,large_dir,stable_inodes,read-only",
 	 {0},
@@ -375,7 +375,7 @@ static const struct {
 	 0,
 	 "83c/342c2/946b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=1,0/1,4 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 3d1dfbd5d69cd152"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 e834772a2e26a373"},
 	{"casefold", "", {.encoding = 1}, false, XW_ERR_USAGE, " Cannot alter existing encoding"},
 	{"",
 	 "",
@@ -390,7 +390,7 @@ static const struct {
 	 0,
 	 "3c/202c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=1,1/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 d8f30ece3176d368"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 39c845b7e8abc697"},
 	{"casefold",
 	 "^casefold",
 	 {0},
@@ -398,7 +398,7 @@ static const struct {
 	 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 4f53ce619ac51a71"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 8eca4f7b04744fb1"},
 	{"^extra_isize,^large_file,^huge_file,^dir_nlink",
 	 "large_file,huge_file,dir_nlink",
 	 {0},
@@ -406,7 +406,7 @@ static const struct {
 	 0,
 	 "3c/2c2/42b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 31a444d6c4858846"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 96a94b89cce9b213"},
 	{"", "^64bit", {0}, false, XW_ERR_UNSUPPORTED, " 64-bit mode is changed by resize2fs -s"},
 	{"bigalloc",
 	 "^resize_inode",
@@ -427,7 +427,7 @@ static const struct {
 	 0,
 	 "38/2c2/76b free=6722,921 r=358 over=0 j=0,0,0 o=0 q=3,4,0 mmp=0,0 seed=0,1 gdt=27 "
 	 "enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 hash=1 "
-	 "'' '' '' itrees=+0-0 dirs=0 lost=0 7d25204b92815c39"},
+	 "'' '' '' itrees=+0-0 dirs=0 lost=0 4269a29b04cdfa2c"},
 	{ALL,
 	 "^itree,^orphan_file,^quota,^mmp",
 	 {0},
@@ -435,64 +435,64 @@ static const struct {
 	 0,
 	 "3c/6c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-1 dirs=0 lost=0 d7d0849972f8ac2e"},
+	 "hash=1 '' '' '' itrees=+0-1 dirs=0 lost=0 edf1015c2f2364a3"},
 	/* identifiers, and what hangs on them */
 	{"", "", SET(XW_TUNE_UUID, .uuid = {1, 2, 3}), false, 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 59a7dff1ace2e6ab"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 d20c090fcd1a9d3b"},
 	{ALL, "", SET(XW_TUNE_UUID, .uuid = {1, 2, 3}), false, 0,
 	 "103c/7c2/4000056b free=5698,920 r=358 over=1340 j=8,0,1048576 o=12 q=3,4,0 mmp=1403,5 "
 	 "seed=0,1 gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 "
-	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 fbcf6a8bd14251c6"},
+	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 cc6c0d6b774f8ccc"},
 	{"metadata_csum_seed", "", SET(XW_TUNE_UUID, .uuid = {1, 2, 3}), false, 0,
 	 "3c/22c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 "
 	 "seed=688cb585,1 gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 "
-	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 fd90716b2df108b5"},
+	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 7dafae23761ab202"},
 	{"^metadata_csum,uninit_bg", "", SET(XW_TUNE_UUID, .uuid = {1, 2, 3}), false, 0,
 	 "3c/2c2/7b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,0 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 91df992fe5563b9b"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 1ce8c2bd031937d3"},
 	{"^metadata_csum", "", SET(XW_TUNE_UUID, .uuid = {1, 2, 3}), false, 0,
 	 "3c/2c2/6b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,0 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 b9a329d8f513ce22"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 3a0b01486656cf98"},
 	{"", "metadata_csum_seed", SET(XW_TUNE_UUID, .uuid = {1, 2, 3}), false, 0,
 	 "3c/22c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 "
 	 "seed=688cb585,1 gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 "
-	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 fd90716b2df108b5"},
+	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 7dafae23761ab202"},
 	/* numbers */
 	{"", "", SET(XW_TUNE_RESERVED_BLOCKS, .reserved_blocks = 3584), false, 0,
 	 "3c/2c2/46b free=5749,921 r=3584 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 977d449ddc2798b5"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 ef7b2f33266a6ffa"},
 	{"", "", SET(XW_TUNE_RESERVED_BLOCKS, .reserved_blocks = 3585), false, XW_ERR_USAGE,
 	 " reserved blocks count is too big (3585)"},
 	{"", "", SET(XW_TUNE_RESERVED_PERCENT, .reserved_percent = 12.5), false, 0,
 	 "3c/2c2/46b free=5749,921 r=896 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 c037f8a71824b038"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 5c9770174e6c00d8"},
 	{"", "",
 	 SET(XW_TUNE_RESERVED_PERCENT | XW_TUNE_RESERVED_BLOCKS, .reserved_percent = 12.5,
 	     .reserved_blocks = 7),
 	 false, 0,
 	 "3c/2c2/46b free=5749,921 r=7 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 gdt=55 "
 	 "enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 hash=1 "
-	 "'' '' '' itrees=+0-0 dirs=0 lost=0 b22f896efb791539"},
+	 "'' '' '' itrees=+0-0 dirs=0 lost=0 92b4c04b153d3828"},
 	{"", "",
 	 SET(XW_TUNE_LABEL | XW_TUNE_LAST_MOUNTED | XW_TUNE_MOUNT_OPTS, .label = "sixteen letters!",
 	     .last_mounted = "/mnt", .mount_opts = "noatime"),
 	 false, 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 'sixteen letters!' '/mnt' 'noatime' itrees=+0-0 dirs=0 lost=0 0b72eeb0822a3d6d"},
+	 "hash=1 'sixteen letters!' '/mnt' 'noatime' itrees=+0-0 dirs=0 lost=0 3a27b21bc189c1a9"},
 	{"", "",
 	 SET(XW_TUNE_ERRORS | XW_TUNE_MAX_MNT_COUNT | XW_TUNE_MNT_COUNT | XW_TUNE_INTERVAL,
 	     .errors = 3, .max_mnt_count = -1, .mnt_count = 12, .interval = 86400),
 	 false, 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,12,86400,3,0,0,0,0 "
-	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 d7a68cd31efbc926"},
+	 "check=1700000000 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 aaffed1faa91de0f"},
 	{"", "",
 	 SET(XW_TUNE_LASTCHECK | XW_TUNE_RESUID | XW_TUNE_RESGID | XW_TUNE_STRIDE |
 		     XW_TUNE_STRIPE_WIDTH,
@@ -501,27 +501,27 @@ static const struct {
 	 false, 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,1000,70000,16,64 "
-	 "check=1234567890 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 338596475d169ffc"},
+	 "check=1234567890 hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 c513409e25aeb8a1"},
 	{"", "",
 	 SET(XW_TUNE_HASH_ALG | XW_TUNE_FORCE_FSCK | XW_TUNE_TEST_FS, .hash_version = 2,
 	     .test_fs = true, .default_opts_on = 5, .default_opts_off = 8),
 	 false, 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=3 flags=5 opts=5 n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=2 '' '' '' itrees=+0-0 dirs=0 lost=0 9cf18e9e042192ab"},
+	 "hash=2 '' '' '' itrees=+0-0 dirs=0 lost=0 7daaadf84fe74b44"},
 	{"^dir_index", "dir_index", SET(XW_TUNE_HASH_ALG, .hash_version = 2), false, 0,
 	 "3c/2c2/46b free=5749,921 r=358 over=1340 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=256 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=2 '' '' '' itrees=+0-0 dirs=1 lost=0 4f09ac6fc6f1c33d"},
+	 "hash=2 '' '' '' itrees=+0-0 dirs=1 lost=0 d6abf671a0d82d1f"},
 	/* inode size */
 	{"", "", SET(XW_TUNE_INODE_SIZE, .inode_size = 512), false, 0,
 	 "3c/2c2/46b free=5493,921 r=358 over=1596 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,1 "
 	 "gdt=55 enc=0,0/0,0 isize=512 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 "
-	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 11c433f2a226eea4"},
+	 "hash=1 '' '' '' itrees=+0-0 dirs=0 lost=0 262dce48d139fe7c"},
 	{"^metadata_csum,^flex_bg", "", SET(XW_TUNE_INODE_SIZE, .inode_size = 1024), false, 0,
 	 "3c/c2/6b free=4981,921 r=358 over=2108 j=8,0,1048576 o=0 q=0,0,0 mmp=0,0 seed=0,0 gdt=55 "
 	 "enc=0,0/0,0 isize=1024 state=1 flags=1 opts=c n=-1,0,0,1,0,0,0,0 check=1700000000 hash=1 "
-	 "'' '' '' itrees=+0-0 dirs=0 lost=0 1e2d64e39888affe"},
+	 "'' '' '' itrees=+0-0 dirs=0 lost=0 3fb61ae179d96407"},
 	{"", "", SET(XW_TUNE_INODE_SIZE, .inode_size = 2048), false, XW_ERR_USAGE,
 	 " Invalid inode size 2048 (max 1024)"},
 	{"", "", SET(XW_TUNE_INODE_SIZE, .inode_size = 64), false, XW_ERR_USAGE,
