@@ -15,6 +15,20 @@ static inline bool xw_all_zero(const void *buf, size_t len)
 	return !len || (!p[0] && !memcmp(p, p + 1, len - 1));
 }
 
+/* How many of the first len bytes are the same in both, from their start. */
+static inline size_t xw_same_start(const void *a, const void *b, size_t len)
+{
+	const uint8_t *x = a, *y = b;
+	size_t n = 0;
+
+	/* paths share all but their last bytes: large pieces first */
+	while (len - n >= 256 && !memcmp(x + n, y + n, 256))
+		n += 256;
+	while (n < len && x[n] == y[n])
+		n++;
+	return n;
+}
+
 /* Set bits [from, to). */
 static inline void xw_set_bits(uint8_t *bits, uint64_t from, uint64_t to)
 {

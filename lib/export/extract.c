@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "export/extract_attr.h"
 #include "export/extract_dir.h"
 
@@ -274,7 +275,7 @@ static int make_dir(const struct maker *m, int dir, const char *name)
 /* Complete the new last element of dirs: its path takes the place of that of the one before. */
 static int note_dir(struct extract *t, const char *path, size_t len)
 {
-	const size_t keep = xw_path_common(path, len, t->path.v, t->path.n);
+	const size_t keep = xw_same_start(path, t->path.v, XW_MIN(len, t->path.n));
 	const size_t tail = t->path.n - keep;
 
 	if (xw_vec_reserve(&t->tails, t->tails.n + tail) || xw_vec_reserve(&t->path, len + 1))

@@ -23,6 +23,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "disk/dirent.h"
 #include "export/paths.h"
 
@@ -188,7 +189,7 @@ static int push(struct xw_extract_dirs *p, const char *name, size_t name_len, si
 /* How many of the open directories are ancestors of the first len bytes of `path`, or that? */
 static unsigned count_ancestors(const struct xw_extract_dirs *p, const char *path, size_t len)
 {
-	const size_t common = xw_path_common(path, len, p->path.v, p->path.n);
+	const size_t common = xw_same_start(path, p->path.v, XW_MIN(len, p->path.n));
 	unsigned n = p->n;
 
 	while (n && (p->at[n - 1].len > common ||

@@ -14,20 +14,6 @@ static inline bool xw_path_is_below(const char *path, size_t len, const char *di
 			    (len == dir_len || path[dir_len] == '/'));
 }
 
-/* The number of bytes that two paths have in common from their start. */
-static inline size_t xw_path_common(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-	const size_t len = a_len < b_len ? a_len : b_len;
-	size_t n = 0;
-
-	/* most paths share all but their last bytes: large pieces first */
-	for (size_t piece = 256; piece; piece = piece > 1 ? 1 : 0) {
-		while (len - n >= piece && !memcmp(a + n, b + n, piece))
-			n += piece;
-	}
-	return n;
-}
-
 struct xw_path_list {
 	char *const *v;
 	size_t n;

@@ -18,12 +18,17 @@ struct xw_slice xw_slice_component(struct xw_slice *path)
 	return (struct xw_slice){path->p, 0};
 }
 
+/* Looks for dots, not for components: each entry of a deep tree has a long path. */
 bool xw_slice_has_dotdot(struct xw_slice path)
 {
-	struct xw_slice part;
+	const char *p = path.p, *const end = path.p + path.len;
 
-	while ((part = xw_slice_component(&path)).len)
-		if (xw_slice_is(part, ".."))
+	while (p < end && (p = memchr(p, '.', (size_t)(end - p)))) {
+		const bool begins = p == path.p || p[-1] == '/';
+
+		if (begins && end - p >= 2 && p[1] == '.' && (end - p == 2 || p[2] == '/'))
 			return true;
+		p++;
+	}
 	return false;
 }

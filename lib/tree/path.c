@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "disk/dirent.h"
 #include "disk/inode.h"
 #include "tree/tree.h"
@@ -20,6 +21,7 @@ struct walk {
 	enum xw_path_walk how;
 	struct xw_binode *dir;
 	int symlinks;
+	bool dots;
 };
 
 static int component(const char **p, const char *end, const char **name, size_t *len)
@@ -91,6 +93,7 @@ static int step(struct walk *w, const char *name, size_t len)
 
 	if (rc)
 		return rc;
+	w->dots |= xw_name_is_dots(name, len);
 	if (len == 1 && name[0] == '.')
 		return 0;
 	if (len == 2 && name[0] == '.' && name[1] == '.') {
@@ -165,6 +168,7 @@ static int remember(const struct walk *w, const char *dir, size_t len)
 	t->last_dir_len = len;
 	t->last_from = w->root;
 	t->last_parent = w->dir;
+	t->last_plain = !w->dots && !w->symlinks;
 	return 0;
 }
 
@@ -188,6 +192,33 @@ static bool same_parent(const struct xw_tree *t, const struct xw_binode *from, c
 	return true;
 }
 
+/*
+ * Start in the deepest directory that this path and the previous one have in common: a walk of each
+ * path of a deep tree from the root on would take time quadratic in the depth. Returns how much of
+ * the path leads there.
+ */
+static size_t start_nearby(struct walk *w, const char *path, size_t len)
+{
+	const struct xw_tree *t = w->t;
+	size_t n = t->last_dir_len, common;
+
+	if (w->how != XW_WALK_OWN || !t->last_parent || t->last_from != w->root || !t->last_plain)
+		return 0;
+	common = xw_same_start(path, t->last_dir, XW_MIN(len, n));
+	if (n - common > common) /* the root is not farther away */
+		return 0;
+	w->dir = t->last_parent;
+	while (n > common) {
+		while (n && t->last_dir[n - 1] == '/')
+			n--;
+		if (n)
+			w->dir = w->dir->dir->parent;
+		while (n && t->last_dir[n - 1] != '/')
+			n--;
+	}
+	return n;
+}
+
 int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, size_t len,
 		 enum xw_path_walk how, struct xw_path_at *at)
 {
@@ -201,6 +232,7 @@ int xw_tree_walk(struct xw_tree *t, struct xw_binode *from, const char *path, si
 	rc = xw_tree_need(t, from);
 	if (rc)
 		return rc;
+	p += start_nearby(&w, path, len);
 	while (component(&p, end, &name, &n)) {
 		bool dots = xw_name_is_dots(name, n);
 

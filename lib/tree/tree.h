@@ -52,12 +52,13 @@ struct xw_tree {
 	struct xw_diag *diag;
 	/*
 	 * The directory of the last path that was walked with XW_WALK_OWN: archives list siblings
-	 * consecutively.
+	 * consecutively, and walks start there, or at a directory above it.
 	 */
 	char *last_dir;
 	size_t last_dir_len, last_dir_cap;
 	const struct xw_binode *last_from;
 	struct xw_binode *last_parent;
+	bool last_plain; /* each component of last_dir is a directory: no dots, no symlinks */
 };
 
 /* Creates only the root (mode 0755, owner 0:0, times now). */

@@ -139,6 +139,24 @@ START_TEST(owners_times_xattrs)
 }
 END_TEST
 
+START_TEST(dotdot)
+{
+	static const struct {
+		const char *path;
+		bool has;
+	} rows[] = {
+		{"", false},        {"..", true},     {"../a", true},    {"a/..", true},
+		{"a/../b", true},   {"/..", true},    {"a//../b", true}, {".", false},
+		{"...", false},     {"a/...", false}, {"..a/b", false},  {"a../b", false},
+		{"a/.../b", false}, {"a/b..", false}, {"./a/.b", false}, {"a.b/..c/../d", true},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++)
+		ck_assert_msg(xw_slice_has_dotdot(xw_slice_of(rows[i].path)) == rows[i].has, "%s",
+			      rows[i].path);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("select");
@@ -149,6 +167,7 @@ int main(void)
 	unit_add_rows(t, exclude, excludes, pattern);
 	unit_add_rows(t, mode, modes, spec);
 	unit_add_rows(t, wrong_values_are_named, wrong, option);
+	tcase_add_test(t, dotdot);
 	tcase_add_test(t, owners_times_xattrs);
 	suite_add_tcase(s, t);
 	return unit_main(s);

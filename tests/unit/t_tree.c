@@ -161,6 +161,51 @@ START_TEST(only_entries_mark_the_way)
 }
 END_TEST
 
+/*
+ * A walk may start at the directory of the previous one, or above it. The node that it finds is that
+ * of a walk from the root, whatever the previous path was.
+ */
+START_TEST(walks_start_nearby)
+{
+	static const char *const paths[] = {
+		"a/b/c/d/f",  "a/b/c/d/e/f", "a/b/c/f",  "a/b/cc/f", "a/b/c/d/e/g",
+		"a/f",        "f",           "/a/b/c/f", "//a/b/f",  "a//b/c//f",
+		"a/./b/f",    "a/b/../f",    "to/b/c/f", "to/b/f",   "a/b/c/to/c/f",
+		"a/b/c/to/f", "a/b/c/d/h",   "..//f",    "a/b/f/",   "aa/b/f",
+	};
+	struct xw_binode *want[XW_ARRAY_SIZE(paths)];
+
+	put("a/b/c/d/e/x", XW_S_IFREG, NULL);
+	put("a/b/cc/x", XW_S_IFREG, NULL);
+	put("aa/b/x", XW_S_IFREG, NULL);
+	put("to", XW_S_IFLNK, "a");
+	put("a/b/c/to", XW_S_IFLNK, "/a/b");
+	for (size_t i = 0; i < XW_ARRAY_SIZE(paths); i++) {
+		struct xw_path_at at;
+
+		tree.last_parent = NULL;
+		ck_assert_int_eq(xw_tree_walk(&tree, tree.root, paths[i], strlen(paths[i]),
+					      XW_WALK_OWN, &at),
+				 0);
+		want[i] = at.dir;
+	}
+	for (size_t i = 0; i < XW_ARRAY_SIZE(paths); i++) {
+		for (size_t k = 0; k < XW_ARRAY_SIZE(paths); k++) {
+			struct xw_path_at at;
+
+			tree.last_parent = NULL;
+			ck_assert_int_eq(xw_tree_walk(&tree, tree.root, paths[i], strlen(paths[i]),
+						      XW_WALK_OWN, &at),
+					 0);
+			ck_assert_int_eq(xw_tree_walk(&tree, tree.root, paths[k], strlen(paths[k]),
+						      XW_WALK_OWN, &at),
+					 0);
+			ck_assert_msg(at.dir == want[k], "%s after %s", paths[k], paths[i]);
+		}
+	}
+}
+END_TEST
+
 START_TEST(nobody_names_the_dots)
 {
 	struct xw_binode *n = xw_tree_node(&tree, XW_S_IFCHR);
@@ -264,6 +309,7 @@ int main(void)
 	unit_add_rows(t, paths_stay_inside, escapes, path);
 	unit_add_rows(t, paths_stay_below_their_beginning, escapes, path);
 	tcase_add_loop_test(t, only_entries_mark_the_way, 0, 2);
+	tcase_add_test(t, walks_start_nearby);
 	tcase_add_test(t, nobody_names_the_dots);
 	tcase_add_test(t, symlink_loop_is_an_error);
 	tcase_add_test(t, bad_names);
