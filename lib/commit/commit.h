@@ -121,5 +121,10 @@ struct xw_commit_info {
  */
 int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct xw_diag *diag,
 	      struct xw_commit_info *info);
+/*
+ * Called before a change to the image on dev that is to be committed through the journal only.
+ * XW_ERR_STATE: that is impossible, whatever the change.
+ */
+int xw_commit_journal_check(struct xw_dev *dev, struct xw_diag *diag);
 
 #endif

@@ -60,6 +60,14 @@ __attribute__((format(printf, 2, 3))) static bool no(const struct reason *r, con
 	return false;
 }
 
+/* What a superblock alone tells. */
+static bool has_journal(const struct xw_super *sb, const struct reason *why)
+{
+	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) || !sb->journal_inum)
+		return no(why, "the image has no internal journal");
+	return true;
+}
+
 static bool check_supers(const struct xw_change *c, const struct reason *why)
 {
 	struct xw_super o, n;
@@ -68,8 +76,8 @@ static bool check_supers(const struct xw_change *c, const struct reason *why)
 		return no(why, "the old superblock is not valid");
 	(void)xw_super_decode(c->old_super, &o);
 	(void)xw_super_decode(c->new_super, &n);
-	if (!(n.feature_compat & XW_COMPAT_HAS_JOURNAL) || !n.journal_inum)
-		return no(why, "the image has no internal journal");
+	if (!has_journal(&n, why))
+		return false;
 	if (o.feature_ro_compat & XW_RO_ITREE)
 		return no(why, "images with itrees are not committed through the journal");
 	if (o.feature_incompat & XW_INCOMPAT_PENDING || n.feature_incompat & XW_INCOMPAT_RECOVER)
@@ -149,6 +157,32 @@ static bool check_logs(const struct xw_change *c, const struct xw_commit_opts *o
 		if (xw_log_owns(log, c->blocks[i]))
 			return no(why, "the journal itself is changed");
 	return true;
+}
+
+int xw_commit_journal_check(struct xw_dev *dev, struct xw_diag *diag)
+{
+	char text[sizeof(((struct xw_commit_info *)0)->why_no_journal)] = "";
+	const struct reason why = {text, sizeof(text)};
+	struct side now = {0};
+	uint8_t super[XW_SUPER_SIZE];
+	struct xw_super sb;
+	int rc = xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET);
+	bool can;
+
+	if (rc)
+		return rc;
+	can = xw_super_bytes_valid(super) ? true : no(&why, "the superblock is not valid");
+	(void)xw_super_decode(super, &sb);
+	if (can && sb.feature_ro_compat & XW_RO_ITREE)
+		can = no(&why, "images with itrees are not committed through the journal");
+	if (can)
+		can = has_journal(&sb, &why) && open_side(&now, dev, "image", &why);
+	if (can && now.log->jsb.err)
+		can = no(&why, "the journal is not empty");
+	close_side(&now);
+	return can ? 0
+		   : xw_fail(diag, XW_ERR_STATE, "%s: cannot commit through the journal: %s",
+			     dev->name, text);
 }
 
 /*

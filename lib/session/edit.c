@@ -305,6 +305,22 @@ void xw_edit_yield(struct xw_edit *e)
 	e->idle_since = now.tv_sec;
 }
 
+/*
+ * A commit that is impossible is refused before anything is written: until the journal is known to
+ * be unusable, a change might write gigabytes of contents.
+ */
+static int check_how(const struct xw_edit *e)
+{
+	if (e->opts.how != XW_COMMIT_JOURNAL || e->opts.checked) /* a checker may repair it */
+		return 0;
+	if (e->undo_file)
+		return xw_fail(e->diag, XW_ERR_USAGE,
+			       "%s: an undo file requires a commit by redo record, not through the "
+			       "journal",
+			       e->dev->name);
+	return xw_commit_journal_check(e->dev, e->diag);
+}
+
 /* Does this or another host use the image? */
 static int check_others(struct xw_dev *dev, const struct xw_edit_opts *opts, struct xw_diag *diag,
 			uint32_t *idle)
@@ -347,6 +363,8 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	}
 	if (!rc) {
 		rc = commit_recovery(e);
+		if (!rc)
+			rc = check_how(e);
 		/*
 		 * Committed with the change. If the number is impossible, a checker reports it
 		 * first.

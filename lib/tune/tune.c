@@ -156,6 +156,18 @@ static int finish(struct xw_tune_run *t)
 	return rc;
 }
 
+/* Known before anything is written, and the commit would refuse it. */
+static int check_how(struct xw_tune_run *t)
+{
+	if (t->opts->how != XW_COMMIT_JOURNAL ||
+	    (t->sb.feature_compat == t->to.feature_compat &&
+	     t->sb.feature_incompat == t->to.feature_incompat &&
+	     t->sb.feature_ro_compat == t->to.feature_ro_compat))
+		return 0;
+	return xw_tune_refuse(t, XW_ERR_STATE,
+			      "cannot commit through the journal: features change");
+}
+
 static int run(struct xw_tune_run *t)
 {
 	struct xw_features unknown = {{0}};
@@ -173,6 +185,8 @@ static int run(struct xw_tune_run *t)
 	t->res->before = t->sb;
 	t->res->replayed = xw_edit_recovered(t->edit)->journal.needed;
 	rc = xw_tune_plan(t);
+	if (!rc)
+		rc = check_how(t);
 	if (!rc)
 		rc = xw_tune_check_fast_commit(t);
 	if (!rc)
