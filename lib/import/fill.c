@@ -176,6 +176,24 @@ static int link_target(struct xw_fill *f, const struct xw_entry *e, const struct
 	return xw_tree_link(f->tree, at->dir, at->name, at->len, target);
 }
 
+/* The target of a hard link is not in the tree: was it left out by an option? */
+static int fail_target(struct xw_fill *f, const struct xw_entry *e, bool stripped)
+{
+	const int excluded = xw_select_excluded(f->select, e->link);
+
+	if (excluded < 0)
+		return xw_fail_nomem(f->diag, "--exclude");
+	if (excluded || stripped)
+		return xw_fill_fail(f, e, XW_ERR_INPUT,
+				    "hard link to %.*s, which is left out by %s; from a directory, "
+				    "the contents are kept under this name",
+				    XW_SHOWN(e->link),
+				    excluded ? "--exclude" : "--strip-components");
+	return xw_fill_fail(f, e, XW_ERR_INPUT,
+			    "hard link to %.*s, which does not precede it in the archive",
+			    XW_SHOWN(e->link));
+}
+
 static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
 			const struct xw_path_at *at, struct xw_blink *old)
 {
@@ -185,11 +203,10 @@ static int add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_
 
 	if (rc)
 		return xw_fail_nomem(f->diag, "--transform");
-	if (!xw_select_strip(f->select, link, &link) ||
-	    xw_tree_lookup(f->tree, f->top, link.p, link.len, &target))
-		return xw_fill_fail(f, e, XW_ERR_INPUT,
-				    "hard link to %.*s, which does not precede it in the archive",
-				    XW_SHOWN(e->link));
+	if (!xw_select_strip(f->select, link, &link))
+		return fail_target(f, e, true);
+	if (xw_tree_lookup(f->tree, f->top, link.p, link.len, &target))
+		return fail_target(f, e, false);
 	if (xw_binode_is(target, XW_S_IFDIR))
 		return xw_fill_fail(f, e, XW_ERR_INPUT, "hard link to a directory");
 	rc = xw_tree_need(f->tree, target);

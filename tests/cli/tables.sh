@@ -185,7 +185,7 @@ labels() {
 }
 mkfs -q --replace --file-contexts contexts -d lt img
 if [ $RC = 2 ] && grep -q 'built without libselinux' .err; then
-	skip "--file-contexts" "built without libselinux" 8
+	skip "--file-contexts" "built without libselinux" 9
 else
 	works "--file-contexts"
 	what="/ /etc /etc/sub /etc/passwd /usr /usr/l /lost+found"
@@ -206,11 +206,14 @@ else
 		mkfs -q --file-contexts bad -d lt bad.img
 		[ $RC = 1 ] && grep -qF "bad: line 2: $why" .err && gone bad.img || echo "$line: $(cat .err)"
 	done >refused <<'BAD'
-/etc|must be REGEXP [-TYPE] CONTEXT
-/etc.*	-z	u:object_r:etc_t:s0|the type '-z' is not --, -b, -c, -d, -l, -p or -s
-/(	u:object_r:etc_t:s0|'/(' is not a valid regular expression
-/usr/[	u:object_r:etc_t:s0|'/usr/[' is not a valid regular expression
+/etc|column 1: must be REGEXP [-TYPE] CONTEXT
+/etc.*	-z	u:object_r:etc_t:s0|column 8: the type '-z' is not --, -b, -c, -d, -l, -p or -s
+/(	u:object_r:etc_t:s0|column 1: '/(' is not a valid regular expression
+/usr/[	u:object_r:etc_t:s0|column 1: '/usr/[' is not a valid regular expression
 BAD
 	equal "  what libselinux refuses, with the line" "$(cat refused)" ""
+	printf '/a\tu:object_r:a_t:s0\n# \303\251\n  /b\tu:object_r:\351t:s0\n' >bad
+	mkfs -q --file-contexts bad -d lt bad.img
+	fails 1 "--file-contexts: bad: line 3: column 17: the byte 0xE9 is not ASCII" "  and the column"
 fi
-done_testing 43
+done_testing 44
