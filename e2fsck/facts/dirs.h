@@ -41,6 +41,7 @@ struct fsck_dirscan {
 	size_t n_kept;
 	struct fsck_dup_slot *dups; /* power of two */
 	uint32_t dup_mask;
+	struct xw_hash_key dup_key;
 	uint8_t *copy; /* one block: a copy of the area before it is laid out anew */
 };
 

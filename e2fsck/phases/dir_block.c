@@ -96,36 +96,22 @@ uint32_t fsck_dup_slots(uint32_t size)
 	return n;
 }
 
-static uint32_t quick_hash(const struct xw_dirent *e)
+/*
+ * The slot of a kept entry with the same name, or an unused slot. The hash is a secret one: names
+ * of one dx hash can be crafted.
+ */
+static struct fsck_dup_slot *dup_slot(const struct fsck_dirscan *s, const struct xw_dirent *e)
 {
-	uint32_t h = e->name_len;
+	const uint32_t hash = (uint32_t)xw_hash_secret(&s->dup_key, 0, e->name, e->name_len);
 
-	for (unsigned i = 0; i < e->name_len; i++)
-		h = (h ^ (uint8_t)e->name[i]) * 0x01000193u;
-	return h;
-}
-
-/* The hash by which names of an area are compared. */
-static uint32_t name_hash(const struct fsck_dirscan *s, const struct xw_dirent *e, bool *is_dx)
-{
-	uint32_t hash;
-
-	*is_dx = s->hashed && fsck_dir_hash(s, e, &hash);
-	return *is_dx ? hash : quick_hash(e);
-}
-
-/* The slot of a kept entry with the same name, or an unused slot. */
-static struct fsck_dup_slot *dup_slot(const struct fsck_dirscan *s, const struct xw_dirent *e,
-				      uint32_t hash)
-{
-	const uint32_t step = hash * 0x9E3779B1u >> 8;
-
-	for (uint32_t i = step & s->dup_mask;; i = (i + 1) & s->dup_mask) {
+	for (uint32_t i = hash & s->dup_mask;; i = (i + 1) & s->dup_mask) {
 		struct fsck_dup_slot *slot = &s->dups[i];
 		const struct xw_dirent *other;
 
-		if (!slot->entry)
+		if (!slot->entry) {
+			slot->hash = hash;
 			return slot;
+		}
 		other = &s->kept[slot->entry - 1];
 		if (slot->hash == hash && other->name_len == e->name_len &&
 		    !memcmp(other->name, e->name, e->name_len))
@@ -148,11 +134,10 @@ static bool report_duplicate(const struct fsck_dirscan *s, const struct xw_diren
 static bool is_cleared_twice(const struct fsck_dirscan *s, const struct xw_dirent *e)
 {
 	const struct fsck_dup_slot *slot;
-	bool is_dx;
 
 	if (!s->encrypted)
 		return false;
-	slot = dup_slot(s, e, name_hash(s, e, &is_dx));
+	slot = dup_slot(s, e);
 	return slot->entry && report_duplicate(s, e, slot);
 }
 
@@ -161,19 +146,18 @@ static bool is_cleared_twice(const struct fsck_dirscan *s, const struct xw_diren
 static void keep_entry(struct fsck_dirscan *s, const struct xw_dirent *e)
 {
 	struct fsck_dup_slot *slot;
-	bool is_dx;
-	const uint32_t hash = name_hash(s, e, &is_dx);
+	uint32_t hash;
 
 	s->kept[s->n_kept++] = *e;
 	if (s->tree)
 		xw_itree_sum_add(&s->tree->entries, e->ino, e->ftype, e->name, e->name_len);
-	if (is_dx) {
+	if (s->hashed && fsck_dir_hash(s, e, &hash)) {
 		s->leaf.min = XW_MIN(s->leaf.min, hash);
 		s->leaf.max = XW_MAX(s->leaf.max, hash);
 	}
-	slot = dup_slot(s, e, hash);
+	slot = dup_slot(s, e);
 	if (!slot->entry)
-		*slot = (struct fsck_dup_slot){hash, (uint32_t)s->n_kept};
+		slot->entry = (uint32_t)s->n_kept;
 	else if (!s->encrypted && report_duplicate(s, e, slot))
 		s->d->rebuild = true;
 }

@@ -234,6 +234,7 @@ static int begin(struct fsck_dirscan *s)
 	xw_dx_seed(&f->ses.img->sb, s->hash_seed);
 	s->first = calloc(f->facts.dirs.n + 2, sizeof(*s->first));
 	s->kept = calloc(most / 8 + 1, sizeof(*s->kept));
+	s->dup_key = xw_hash_process_key();
 	s->dups = calloc(fsck_dup_slots(most), sizeof(*s->dups));
 	s->copy = malloc(most);
 	if (indexed)
