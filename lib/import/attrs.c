@@ -35,7 +35,7 @@ static int failed(struct xw_fill *f, const struct xw_entry *e, int rc, const str
 	return xw_fill_fail(f, e, rc, "%s", why->code ? why->text : xw_err_text(rc));
 }
 
-/* Is the attribute selected and allowed? 1, 0 (with a warning if it is not allowed), or a failure. */
+/* Is the attribute selected and allowed? 1; 0, with a warning if not allowed; or a failure. */
 static int is_wanted(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n,
 		     struct xw_slice name)
 {
