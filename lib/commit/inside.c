@@ -304,15 +304,15 @@ static bool is_in_filesystem(const struct inside *in, xw_blk start, uint64_t len
 }
 
 /*
- * Is this the place of a record after the end of an image file, as choose_end() chooses it? The end
- * of a filesystem in a part of a disk belongs to somebody else.
+ * Is this the place of a record after the end of an image file, as choose_end() chooses it? That
+ * file may have been copied to a larger device since, whose end limits the record.
  */
 static bool is_after_end(const struct inside *in)
 {
 	const struct xw_run *r = in->runs.list.v;
 
-	return !in->base->is_block && !in->base->is_window && in->size_before && in->list.n == 1 &&
-	       in->runs.list.n == 1 && r->start >= xw_div_up(in->size_before, in->block_size) &&
+	return in->size_before && in->list.n == 1 && in->runs.list.n == 1 &&
+	       r->start >= xw_div_up(in->size_before, in->block_size) &&
 	       r->start + r->len == in->list.v[0] &&
 	       (in->fs_end == UINT64_MAX || r->start >= in->fs_end / in->block_size);
 }

@@ -239,8 +239,8 @@ START_TEST(one_read_fails)
 END_TEST
 
 /*
- * Overwrite the log, which is in one piece, and the number of KiB written: a block that could not be
- * compared is logged and counted, too.
+ * Overwrite the log, which is in one piece, and the number of KiB written: a block that could not
+ * be compared is logged and counted, too.
  */
 static void clear_log(struct xw_dev *dev, uint8_t *image)
 {
