@@ -131,13 +131,13 @@ static int read_blocks(struct xw_children *c, const struct xw_inode *inode, cons
 /* ---- entries with one name ---- */
 
 /*
- * A set of hashes, with false positives: two bits of one word for each. It takes 2 bytes for each
- * name, where a table of names would be too slow for what all but damaged directories never need.
+ * A set of hashes, with false positives: two bits of one word for each. It takes a few bytes a
+ * name; a table of names would be too slow for what all but damaged directories never need.
  */
 struct filter {
-	struct xw_hash_key key;
 	uint64_t *words;
 	size_t mask;
+	struct xw_hash_key key;
 };
 
 /* Is the hash in the set? */
@@ -154,7 +154,7 @@ static void add_hash(const struct filter *f, uint64_t hash)
 									       << (hash >> 6 & 63);
 }
 
-static uint64_t hash_name(const struct xw_children *c, const struct filter *f, size_t i)
+static uint64_t hash_name(const struct filter *f, const struct xw_children *c, size_t i)
 {
 	return xw_hash_secret(&f->key, 0, c->names.v + c->v.v[i].name_off, c->v.v[i].name_len);
 }
@@ -165,7 +165,7 @@ static bool find_again(const struct xw_children *c, struct filter *all, struct f
 	bool any = false;
 
 	for (size_t i = 0; i < c->v.n; i++) {
-		const uint64_t hash = hash_name(c, all, i);
+		const uint64_t hash = hash_name(all, c, i);
 
 		if (has_hash(all, hash)) {
 			add_hash(again, hash);
@@ -231,7 +231,7 @@ static int drop_same(struct xw_children *c)
 {
 	const size_t words = (size_t)1 << (c->v.n < 4 ? 0 : 64 - __builtin_clzll(c->v.n / 4));
 	auto_free uint64_t *bits = c->v.n > 1 ? calloc(2 * words, sizeof(*bits)) : NULL;
-	struct filter all = {xw_hash_process_key(), bits, words - 1}, again = all;
+	struct filter all = {.words = bits, .mask = words - 1}, again = {.mask = words - 1};
 	auto_free uint32_t *index = NULL;
 	struct xw_child first;
 	size_t n = 0;
@@ -240,6 +240,7 @@ static int drop_same(struct xw_children *c)
 		return 0;
 	if (!bits)
 		return xw_fail_nomem(c->img->diag, "directory");
+	all.key = again.key = xw_hash_process_key();
 	again.words = bits + words;
 	if (!find_again(c, &all, &again))
 		return 0;
@@ -247,7 +248,7 @@ static int drop_same(struct xw_children *c)
 	if (!index)
 		return xw_fail_nomem(c->img->diag, "directory");
 	for (size_t i = 0; i < c->v.n; i++) {
-		if (has_hash(&again, hash_name(c, &again, i)))
+		if (has_hash(&again, hash_name(&again, c, i)))
 			index[n++] = (uint32_t)i;
 	}
 	n = mark_same(c, index, n, &first);

@@ -162,8 +162,8 @@ START_TEST(only_entries_mark_the_way)
 END_TEST
 
 /*
- * A walk may start at the directory of the previous one, or above it. The node that it finds is that
- * of a walk from the root, whatever the previous path was.
+ * A walk may start at the directory of the previous one, or above it. The node that it finds is
+ * that of a walk from the root, whatever the previous path was.
  */
 START_TEST(walks_start_nearby)
 {
