@@ -135,6 +135,11 @@ static int find_window(struct xw_mkfs *m, struct xw_target *t, int fd, uint64_t 
 	}
 	if (*table.type)
 		end = xw_partitions_end(&table, offset, size);
+	if (!rc && end == offset && offset < size)
+		rc = xw_fail(&m->diag, XW_ERR_USAGE,
+			     "%s: no space for a filesystem at byte %llu: the %s partition table "
+			     "has no partition there, but parts of the table are around it",
+			     t->path, (unsigned long long)offset, table.type);
 	xw_partitions_free(&table);
 	if (!rc && end && end <= offset)
 		return xw_fail(&m->diag, XW_ERR_USAGE,

@@ -16,10 +16,11 @@
 /* The unit of libblkid's numbers, whatever the sector size of the disk. */
 #define SECTOR 512u
 #define SECTORS_MAX (INT64_MAX / SECTOR)
-/* Of a GPT header, in the second sector of the disk. */
+/* Of a GPT header, in the second sector of the disk and in the last one. */
 #define GPT_SIGNATURE "EFI PART"
 #define GPT_SIGNATURE_LEN 8
-#define GPT_LAST_USABLE 48 /* le64: a sector */
+#define GPT_FIRST_USABLE 40 /* le64: a sector */
+#define GPT_LAST_USABLE 48 /* likewise */
 #define GPT_HEADER 92
 
 static void copy_text(char *out, size_t size, const char *text)
@@ -58,20 +59,38 @@ static int copy_list(blkid_partlist list, struct xw_partitions *out)
 	return 0;
 }
 
+/* The GPT header in this sector, or false. */
+static bool read_gpt_header(int fd, uint64_t number, unsigned sector, uint8_t h[GPT_HEADER])
+{
+	return pread(fd, h, GPT_HEADER, (off_t)(number * sector)) == GPT_HEADER &&
+	       !memcmp(h, GPT_SIGNATURE, GPT_SIGNATURE_LEN);
+}
+
 /*
- * Behind the last usable sector is the backup of the table. If the primary is damaged, libblkid has
- * read that backup, and only the partitions themselves are known.
+ * Where partitions may be. The tables of a GPT lie before and behind its usable sectors; the backup
+ * header says the same as the primary one, which may be damaged. A DOS table has the first sector.
+ * Of other tables only the partitions are known.
  */
-static uint64_t usable_end(int fd, unsigned sector)
+static void set_bounds(struct xw_partitions *out, int fd, uint64_t size, unsigned sector)
 {
 	uint8_t h[GPT_HEADER];
-	uint64_t last;
+	uint64_t first, last;
 
-	if (pread(fd, h, sizeof(h), sector) != sizeof(h) ||
-	    memcmp(h, GPT_SIGNATURE, GPT_SIGNATURE_LEN) != 0)
-		return UINT64_MAX;
+	out->first = out->last_end = 0;
+	if (!strcmp(out->type, "dos")) {
+		out->first = SECTOR;
+		out->last_end = UINT64_MAX;
+	}
+	if (strcmp(out->type, "gpt") != 0 || size / sector < 2 ||
+	    (!read_gpt_header(fd, 1, sector, h) &&
+	     !read_gpt_header(fd, size / sector - 1, sector, h)))
+		return;
+	first = peek64(h + GPT_FIRST_USABLE);
 	last = peek64(h + GPT_LAST_USABLE);
-	return last < UINT64_MAX / sector ? (last + 1) * sector : UINT64_MAX;
+	if (first <= last && last < size / sector) {
+		out->first = first * sector;
+		out->last_end = (last + 1) * sector;
+	}
 }
 
 /* Read the table with this sector size; 0: the default, which for a device is its own. */
@@ -92,8 +111,8 @@ static int read_with(int fd, unsigned sector, struct xw_partitions *out)
 		table = list ? blkid_partlist_get_table(list) : NULL;
 		if (table && blkid_parttable_get_type(table)) {
 			copy_text(out->type, sizeof(out->type), blkid_parttable_get_type(table));
-			if (!strcmp(out->type, "gpt"))
-				out->usable = usable_end(fd, blkid_probe_get_sectorsize(pr));
+			set_bounds(out, fd, (uint64_t)XW_MAX(blkid_probe_get_size(pr), 0),
+				   blkid_probe_get_sectorsize(pr));
 			rc = copy_list(list, out);
 		}
 	}
@@ -109,12 +128,12 @@ int xw_partitions_read(int fd, struct xw_partitions *out)
 	struct stat st;
 	int rc;
 
-	*out = (struct xw_partitions){.usable = UINT64_MAX};
+	*out = (struct xw_partitions){.n = 0};
 	rc = read_with(fd, 0, out);
 	if (rc || out->n || fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return rc;
 	for (size_t i = 0; i < XW_ARRAY_SIZE(sectors) && !rc; i++) {
-		other = (struct xw_partitions){.usable = UINT64_MAX};
+		other = (struct xw_partitions){.n = 0};
 		rc = read_with(fd, sectors[i], &other);
 		if (!rc && !strcmp(other.type, "gpt")) {
 			xw_partitions_free(out);
@@ -139,7 +158,8 @@ static bool contains(const struct xw_partition *p, uint64_t byte)
 
 uint64_t xw_partitions_end(const struct xw_partitions *p, uint64_t start, uint64_t size)
 {
-	uint64_t begins = UINT64_MAX, inside = UINT64_MAX, gap = XW_MIN(size, p->usable), end;
+	uint64_t begins = UINT64_MAX, inside = UINT64_MAX, end;
+	uint64_t gap = start >= p->first && start < p->last_end ? p->last_end : start;
 
 	for (size_t i = 0; i < p->n; i++) {
 		const struct xw_partition *v = &p->v[i];
@@ -149,10 +169,10 @@ uint64_t xw_partitions_end(const struct xw_partitions *p, uint64_t start, uint64
 			begins = XW_MIN(begins, end);
 		else if (!v->container && contains(v, start))
 			inside = XW_MIN(inside, end);
+		else if (v->container && contains(v, start))
+			gap = start;
 		else if (v->start > start)
 			gap = XW_MIN(gap, v->start);
-		else if (v->container && contains(v, start))
-			gap = XW_MIN(gap, end);
 	}
 	end = begins != UINT64_MAX ? begins : inside != UINT64_MAX ? inside : gap;
 	return XW_MIN(end, size);

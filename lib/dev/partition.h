@@ -19,7 +19,11 @@ struct xw_partitions {
 	char type[16]; /* of the table: "dos", "gpt"; "": there is no table */
 	size_t n;
 	struct xw_partition *v; /* owned; in the order of the table */
-	uint64_t usable; /* GPT: behind the last byte that a partition may have; else UINT64_MAX */
+	/*
+	 * Bytes that a partition may have. Outside of them, and between the logical partitions of a
+	 * container, are parts of the table itself.
+	 */
+	uint64_t first, last_end;
 };
 
 /*
@@ -31,9 +35,9 @@ void xw_partitions_free(struct xw_partitions *p);
 /*
  * Where the place of a filesystem ends that begins at byte `start` of a disk of `size` bytes. In
  * this order: at the end of the partition that begins there, at the end of the partition that
- * contains this byte, at the begin of the next partition. Containers are not partitions here, but a
- * gap ends with them, too. Where partitions overlap, the one that ends first counts. Never beyond
- * `size`.
+ * contains this byte, at the begin of the next partition or container. Where partitions overlap, the
+ * one that ends first counts. Where the table or a container leaves no place, the end is `start`.
+ * Never beyond `size`.
  */
 uint64_t xw_partitions_end(const struct xw_partitions *p, uint64_t start, uint64_t size);
 /* The partition, other than a container, that begins at byte `start`; NULL: none. */

@@ -114,6 +114,26 @@ assert len(a) == len(b) and a[:4 << 20] == b[:4 << 20] and a[12 << 20:] == b[12 
 	untouched
 done
 
+# The table itself is no place: between logical partitions, before the first sector that partitions may have, and behind the last one,
+# also if only the backup of a GPT is left.
+no_place() { # WHAT OFFSET
+	local what=$1 offset=$2
+	cp disk kept
+	T_TOOL=xw-mkfs run_tool "$BIN/xw-mkfs" /dev/null -F -E offset="$offset" disk
+	is "no place: $what" grep -q "no space for a filesystem at byte $offset" .err
+	is "  the disk is as it was" cmp -s disk kept
+}
+rm -f disk && "$KIT/disk.py" disk dos 40 11264:4096:l 18432:4096:l
+no_place "between logical partitions" $((17 * MIB))
+rm -f disk && "$KIT/disk.py" disk gpt 16 1024:4096
+no_place "the first table of a GPT" 1024
+no_place "its backup" $((16 * MIB - 16384))
+dd if=/dev/zero of=disk bs=512 seek=1 count=1 conv=notrunc status=none
+no_place "the backup alone" $((16 * MIB - 16384))
+T_TOOL=xw-mkfs run_tool "$BIN/xw-mkfs" /dev/null -F -E offset=$((8 * MIB)) disk
+is "  before it there is a place" test "$RC" = 0
+equal "  and the partition is found after that" "$(python3 -c 'print(open("disk", "rb").read()[-512:][:8])')" "b'EFI PART'"
+
 # Asked, as in e2fsck: yes ends the check, no goes on without a repair.
 for answer in y n; do
 	cp base disk
@@ -162,4 +182,4 @@ for features in metadata_csum ^metadata_csum,^64bit; do
 	equal "  by what the partition holds" "$("$BIN/xw-dump" -h --partition 1 disk | sed -n 's/^Block count: *//p')" 16384
 	is "  nothing behind it changed" cmp -i $((20 * MIB)) disk base
 done
-done_testing 277
+done_testing 287

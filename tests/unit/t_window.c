@@ -295,26 +295,31 @@ START_TEST(end_by_table)
 		{.start = 80, .size = 100, .number = 7},
 	};
 	struct xw_partitions t = {
-		.type = "dos", .n = XW_ARRAY_SIZE(v), .v = v, .usable = UINT64_MAX};
+		.type = "dos", .n = XW_ARRAY_SIZE(v), .v = v, .first = 1, .last_end = UINT64_MAX};
 	static const struct {
 		uint64_t start, end;
-	} cases[] = {{0, 10},   {5, 10},    {10, 30},         {12, 30},  {25, 40},  {27, 30},
-		     {35, 40},  {40, 50},   {50, 55},         {52, 55},  {55, 60},  {57, 60},
-		     {62, 65},  {65, 80},   {70, 80},         {80, 100}, {95, 100}, {100, 100},
+	} cases[] = {{0, 0},    {5, 10},    {10, 30},         {12, 30},  {25, 40},  {27, 30},
+		     {35, 40},  {40, 50},   {50, 50},         {52, 52},  {55, 60},  {57, 60},
+		     {62, 65},  {65, 65},   {70, 70},         {80, 100}, {95, 100}, {100, 100},
 		     {99, 100}, {200, 100}, {UINT64_MAX, 100}};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++)
 		ck_assert_msg(xw_partitions_end(&t, cases[i].start, 100) == cases[i].end,
 			      "case %zu: %llu", i,
 			      (unsigned long long)xw_partitions_end(&t, cases[i].start, 100));
-	/* an extended partition ends a gap inside it, the backup of a GPT the last one */
+	/* an extended partition has boot records between its logical ones, a GPT its two tables */
 	t.n = 3;
-	ck_assert_uint_eq(xw_partitions_end(&t, 60, 100), 90);
+	ck_assert_uint_eq(xw_partitions_end(&t, 60, 100), 60);
 	ck_assert_uint_eq(xw_partitions_end(&t, 92, 100), 100);
-	t.usable = 95;
+	t.first = 4;
+	t.last_end = 95;
+	ck_assert_uint_eq(xw_partitions_end(&t, 3, 100), 3);
+	ck_assert_uint_eq(xw_partitions_end(&t, 4, 100), 10);
 	ck_assert_uint_eq(xw_partitions_end(&t, 92, 100), 95);
+	ck_assert_uint_eq(xw_partitions_end(&t, 95, 100), 95);
 	t.n = 0;
 	ck_assert_uint_eq(xw_partitions_end(&t, 92, 100), 95);
+	ck_assert_uint_eq(xw_partitions_end(&t, 97, 100), 97);
 }
 END_TEST
 
