@@ -16,9 +16,10 @@
 /* The unit of libblkid's numbers, whatever the sector size of the disk. */
 #define SECTOR 512u
 #define SECTORS_MAX (INT64_MAX / SECTOR)
-/* Of a GPT header, in the second sector of the disk. */
+/* Of a GPT header, in the second sector of the disk; its backup is in the last one. */
 #define GPT_SIGNATURE "EFI PART"
 #define GPT_SIGNATURE_LEN 8
+#define GPT_FIRST_USABLE 40 /* le64: a sector */
 #define GPT_LAST_USABLE 48 /* le64: a sector */
 #define GPT_HEADER 92
 
@@ -58,20 +59,31 @@ static int copy_list(blkid_partlist list, struct xw_partitions *out)
 	return 0;
 }
 
-/*
- * Behind the last usable sector is the backup of the table. If the primary is damaged, libblkid has
- * read that backup, and only the partitions themselves are known.
- */
-static uint64_t usable_end(int fd, unsigned sector)
+static bool read_usable(int fd, unsigned sector, uint64_t at, struct xw_partitions *out)
 {
 	uint8_t h[GPT_HEADER];
-	uint64_t last;
+	uint64_t first, last;
 
-	if (pread(fd, h, sizeof(h), sector) != sizeof(h) ||
+	if (pread(fd, h, sizeof(h), (off_t)at) != sizeof(h) ||
 	    memcmp(h, GPT_SIGNATURE, GPT_SIGNATURE_LEN) != 0)
-		return UINT64_MAX;
+		return false;
+	first = peek64(h + GPT_FIRST_USABLE);
 	last = peek64(h + GPT_LAST_USABLE);
-	return last < UINT64_MAX / sector ? (last + 1) * sector : UINT64_MAX;
+	if (first > last || last >= INT64_MAX / sector)
+		return false;
+	out->first = first * sector;
+	out->usable = (last + 1) * sector;
+	return true;
+}
+
+/*
+ * Before the first usable sector is the table, and behind the last one its backup. If the primary
+ * is damaged, libblkid has read the backup.
+ */
+static void find_usable(int fd, unsigned sector, uint64_t size, struct xw_partitions *out)
+{
+	if (!read_usable(fd, sector, sector, out) && size >= sector)
+		read_usable(fd, sector, size / sector * sector - sector, out);
 }
 
 /* Read the table with this sector size; 0: the default, which for a device is its own. */
@@ -93,7 +105,8 @@ static int read_with(int fd, unsigned sector, struct xw_partitions *out)
 		if (table && blkid_parttable_get_type(table)) {
 			copy_text(out->type, sizeof(out->type), blkid_parttable_get_type(table));
 			if (!strcmp(out->type, "gpt"))
-				out->usable = usable_end(fd, blkid_probe_get_sectorsize(pr));
+				find_usable(fd, blkid_probe_get_sectorsize(pr),
+					    (uint64_t)blkid_probe_get_size(pr), out);
 			rc = copy_list(list, out);
 		}
 	}
@@ -139,7 +152,8 @@ static bool contains(const struct xw_partition *p, uint64_t byte)
 
 uint64_t xw_partitions_end(const struct xw_partitions *p, uint64_t start, uint64_t size)
 {
-	uint64_t begins = UINT64_MAX, inside = UINT64_MAX, gap = XW_MIN(size, p->usable), end;
+	uint64_t begins = UINT64_MAX, inside = UINT64_MAX, end;
+	uint64_t gap = start < p->first ? start : XW_MIN(size, p->usable);
 
 	for (size_t i = 0; i < p->n; i++) {
 		const struct xw_partition *v = &p->v[i];
@@ -149,10 +163,10 @@ uint64_t xw_partitions_end(const struct xw_partitions *p, uint64_t start, uint64
 			begins = XW_MIN(begins, end);
 		else if (!v->container && contains(v, start))
 			inside = XW_MIN(inside, end);
+		else if (v->container && contains(v, start))
+			gap = start;
 		else if (v->start > start)
 			gap = XW_MIN(gap, v->start);
-		else if (v->container && contains(v, start))
-			gap = XW_MIN(gap, end);
 	}
 	end = begins != UINT64_MAX ? begins : inside != UINT64_MAX ? inside : gap;
 	return XW_MIN(end, size);

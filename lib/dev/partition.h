@@ -19,6 +19,7 @@ struct xw_partitions {
 	char type[16]; /* of the table: "dos", "gpt"; "": there is no table */
 	size_t n;
 	struct xw_partition *v; /* owned; in the order of the table */
+	uint64_t first; /* GPT: the first byte that a partition may have; else 0 */
 	uint64_t usable; /* GPT: behind the last byte that a partition may have; else UINT64_MAX */
 };
 
@@ -31,9 +32,10 @@ void xw_partitions_free(struct xw_partitions *p);
 /*
  * Where the place of a filesystem ends that begins at byte `start` of a disk of `size` bytes. In
  * this order: at the end of the partition that begins there, at the end of the partition that
- * contains this byte, at the begin of the next partition. Containers are not partitions here, but a
- * gap ends with them, too. Where partitions overlap, the one that ends first counts. Never beyond
- * `size`.
+ * contains this byte, at the begin of the next partition or container. Where a table is, there is
+ * no place, and the end is not behind `start`: in a container outside of the partitions that it
+ * holds, since their tables are somewhere between them, and before the first byte that a GPT
+ * allows. Where partitions overlap, the one that ends first counts. Never beyond `size`.
  */
 uint64_t xw_partitions_end(const struct xw_partitions *p, uint64_t start, uint64_t size);
 /* The partition, other than a container, that begins at byte `start`; NULL: none. */

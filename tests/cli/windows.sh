@@ -112,7 +112,24 @@ assert len(a) == len(b) and a[:4 << 20] == b[:4 << 20] and a[12 << 20:] == b[12 
 		is "$kind: -F -E offset= in a gap" grep -q "larger than the space at byte $((2 * MIB)) ($((2 * MIB)))" .err
 	fi
 	untouched
+	# no place at all: between an extended partition's begin and its first partition, and in a GPT
+	case $kind in
+	logical) place=$((4 * MIB - 32 * KIB)) ;;
+	gpt) place=1024 ;;
+	gpt4096) place=8192 ;;
+	*) continue ;;
+	esac
+	run xw-mkfs -F -E offset=$place disk
+	is "$kind: -F -E offset= where the table is" grep -q "no space for a filesystem at byte $place: it belongs to the" .err
+	untouched
 done
+
+# Without the primary GPT, the backup behind the last partition is all there is.
+dd if=/dev/zero of=base bs=4096 count=1 seek=1 conv=notrunc status=none
+run xw-mkfs -Fq -E offset=$((30 * MIB)) disk
+equal "gpt4096, primary lost: xw-mkfs -F -E offset= in the last gap" "$RC" 0
+is "  the backup is as it was" cmp -i $((40 * MIB - 5 * 4096)) disk base
+cp large.disk base
 
 # Asked, as in e2fsck: yes ends the check, no goes on without a repair.
 for answer in y n; do
@@ -162,4 +179,4 @@ for features in metadata_csum ^metadata_csum,^64bit; do
 	equal "  by what the partition holds" "$("$BIN/xw-dump" -h --partition 1 disk | sed -n 's/^Block count: *//p')" 16384
 	is "  nothing behind it changed" cmp -i $((20 * MIB)) disk base
 done
-done_testing 277
+done_testing 285

@@ -299,19 +299,22 @@ START_TEST(end_by_table)
 	static const struct {
 		uint64_t start, end;
 	} cases[] = {{0, 10},   {5, 10},    {10, 30},         {12, 30},  {25, 40},  {27, 30},
-		     {35, 40},  {40, 50},   {50, 55},         {52, 55},  {55, 60},  {57, 60},
-		     {62, 65},  {65, 80},   {70, 80},         {80, 100}, {95, 100}, {100, 100},
+		     {35, 40},  {40, 50},   {50, 50},         {52, 52},  {55, 60},  {57, 60},
+		     {62, 65},  {65, 65},   {70, 70},         {80, 100}, {95, 100}, {100, 100},
 		     {99, 100}, {200, 100}, {UINT64_MAX, 100}};
 
 	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++)
 		ck_assert_msg(xw_partitions_end(&t, cases[i].start, 100) == cases[i].end,
 			      "case %zu: %llu", i,
 			      (unsigned long long)xw_partitions_end(&t, cases[i].start, 100));
-	/* an extended partition ends a gap inside it, the backup of a GPT the last one */
+	/* no place between logical partitions, or in a GPT; its backup ends the last gap */
 	t.n = 3;
-	ck_assert_uint_eq(xw_partitions_end(&t, 60, 100), 90);
+	ck_assert_uint_eq(xw_partitions_end(&t, 60, 100), 60);
 	ck_assert_uint_eq(xw_partitions_end(&t, 92, 100), 100);
 	t.usable = 95;
+	t.first = 5;
+	ck_assert_uint_eq(xw_partitions_end(&t, 4, 100), 4);
+	ck_assert_uint_eq(xw_partitions_end(&t, 5, 100), 10);
 	ck_assert_uint_eq(xw_partitions_end(&t, 92, 100), 95);
 	t.n = 0;
 	ck_assert_uint_eq(xw_partitions_end(&t, 92, 100), 95);
