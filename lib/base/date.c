@@ -64,8 +64,7 @@ bool xw_date_seconds(const char *text, struct xw_time *out)
 	if (minus && (t.nsec || more)) {
 		/* the seconds are rounded down, and the nanoseconds count up from there */
 		t.nsec = BILLION - t.nsec - more;
-		t.sec -= t.nsec != BILLION;
-		t.nsec %= BILLION;
+		t.sec--;
 	}
 	*out = t;
 	return true;
