@@ -116,7 +116,7 @@ static int find_window(struct xw_mkfs *m, struct xw_target *t, int fd, uint64_t 
 	const struct xw_partition *p;
 	struct xw_partitions table;
 	uint64_t end = t->is_block ? size : 0;
-	char list[240], type[sizeof(table.type)];
+	char list[240];
 	int rc = 0;
 
 	if (!offset)
@@ -137,15 +137,10 @@ static int find_window(struct xw_mkfs *m, struct xw_target *t, int fd, uint64_t 
 		end = xw_partitions_end(&table, offset, size);
 	if (!rc && end == offset && offset < size)
 		rc = xw_fail(&m->diag, XW_ERR_USAGE,
-			     "%s: no space for a filesystem at byte %llu: the %s partition table "
-			     "has no partition there, but parts of the table are around it",
+			     "%s: no space for a filesystem at byte %llu: it belongs to the %s "
+			     "partition table",
 			     t->path, (unsigned long long)offset, table.type);
 	xw_partitions_free(&table);
-	if (!rc && end == offset && offset < size)
-		return xw_fail(&m->diag, XW_ERR_USAGE,
-			       "%s: no space for a filesystem at byte %llu: it belongs to the %s "
-			       "partition table",
-			       t->path, (unsigned long long)offset, type);
 	if (!rc && end && end <= offset)
 		return xw_fail(&m->diag, XW_ERR_USAGE,
 			       "%s: no space for a filesystem at byte %llu: the %s ends at %llu",

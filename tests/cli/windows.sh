@@ -112,16 +112,6 @@ assert len(a) == len(b) and a[:4 << 20] == b[:4 << 20] and a[12 << 20:] == b[12 
 		is "$kind: -F -E offset= in a gap" grep -q "larger than the space at byte $((2 * MIB)) ($((2 * MIB)))" .err
 	fi
 	untouched
-	# no place at all: between an extended partition's begin and its first partition, and in a GPT
-	case $kind in
-	logical) place=$((4 * MIB - 32 * KIB)) ;;
-	gpt) place=1024 ;;
-	gpt4096) place=8192 ;;
-	*) continue ;;
-	esac
-	run xw-mkfs -F -E offset=$place disk
-	is "$kind: -F -E offset= where the table is" grep -q "no space for a filesystem at byte $place: it belongs to the" .err
-	untouched
 done
 
 # The table itself is no place: between logical partitions, before the first sector that partitions may have, and behind the last one,
