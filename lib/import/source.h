@@ -143,9 +143,9 @@ struct xw_source_opts {
 /*
  * Open a source. path: a directory, an archive file, "-" for standard input (which stays open), or
  * a container image: an OCI layout or an archive of `docker save`, with or without a prefix
- * (import/oci.h). Format and compression are detected from the first bytes: tar and cpio are read by
- * our own readers, everything else by libarchive. diag must outlive the source. Failures: XW_ERR_IO
- * (cannot open, cannot read), XW_ERR_INPUT (empty, unknown format), XW_ERR_TRUNCATED.
+ * (import/oci.h). Format and compression are detected from the first bytes: tar and cpio are read
+ * by our own readers, everything else by libarchive. diag must outlive the source. Failures:
+ * XW_ERR_IO (cannot open, cannot read), XW_ERR_INPUT (empty, unknown format), XW_ERR_TRUNCATED.
  */
 int xw_source_open(const char *path, const struct xw_source_opts *o, struct xw_diag *diag,
 		   struct xw_source **out);
