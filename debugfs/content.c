@@ -252,21 +252,39 @@ static int verb_dump(struct dbg *d, int argc, char **argv)
 /*
  * Names come from the image and are not trusted: each is created relative to its directory's
  * descriptor, must not be a path itself, and existing files are neither followed nor overwritten.
+ *
+ * The levels are a stack of their own, since the image decides how many there are.
  */
+
+/* A subdirectory that was created, its entries not yet. */
+struct sub {
+	char *name; /* owned */
+	xw_ino ino;
+};
+
+struct level {
+	int dir; /* owned */
+	char *path; /* for messages; owned */
+	xw_ino ino;
+	struct xw_inode in;
+	XW_VEC(struct sub) subs;
+	size_t next; /* first one of subs to be entered */
+};
+
 struct tree {
 	struct dbg *d;
-	int dir; /* descriptor of the current directory */
-	char *path; /* its path, for messages */
-	unsigned depth;
-	xw_ino above[DEPTH_MAX]; /* inode numbers of the parent directories */
+	XW_VEC(struct level) levels; /* from the target directory to the current one */
 	uint64_t left; /* number of entries that may still be visited */
 };
 
-static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
+static struct level *current(const struct tree *t)
+{
+	return &t->levels.v[t->levels.n - 1];
+}
 
 static int not_created(const struct tree *t, const char *name, const char *why)
 {
-	dbg_complain(t->d, "%s/%s: %s", t->path, name, why);
+	dbg_complain(t->d, "%s/%s: %s", current(t)->path, name, why);
 	return 0;
 }
 
@@ -276,7 +294,8 @@ static int make_file(const struct tree *t, const char *name, xw_ino ino, const s
 	struct target f = {.d = t->d, .path = name};
 	int rc;
 
-	f.fd = openat(t->dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	f.fd = openat(current(t)->dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
+		      0600);
 	if (f.fd < 0)
 		return not_created(t, name, strerror(errno));
 	rc = dump_to(&f, ino, in, raw, true);
@@ -291,6 +310,7 @@ static int make_link(const struct tree *t, const char *name, xw_ino ino, const s
 		     const uint8_t *raw)
 {
 	auto_free char *target = malloc(t->d->img->block_size + 1);
+	const int dir = current(t)->dir;
 	size_t len;
 	int rc;
 
@@ -299,42 +319,32 @@ static int make_link(const struct tree *t, const char *name, xw_ino ino, const s
 	rc = xw_symlink_read(t->d->img, ino, in, raw, target, &len);
 	if (rc)
 		dbg_complain_diag(t->d, rc);
-	else if (symlinkat(target, t->dir, name) ||
-		 (fchownat(t->dir, name, in->uid, in->gid, AT_SYMLINK_NOFOLLOW) && errno != EPERM))
+	else if (symlinkat(target, dir, name) ||
+		 (fchownat(dir, name, in->uid, in->gid, AT_SYMLINK_NOFOLLOW) && errno != EPERM))
 		not_created(t, name, strerror(errno));
 	return 0;
 }
 
-/* Attributes of a directory are set after its entries, since its mode may forbid creating them. */
-static int make_dir(struct tree *t, const char *name, xw_ino ino, const struct xw_inode *in,
-		    const uint8_t *raw)
+/* Create a directory. Its entries follow when all of the current one were created. */
+static int make_dir(struct tree *t, const char *name, xw_ino ino)
 {
-	auto_free char *path = NULL;
-	auto_fd int dir = -1;
-	struct tree below = *t;
-	int rc;
+	struct level *l = current(t);
+	struct sub sub = {NULL, ino};
 
-	for (unsigned i = 0; i < t->depth; i++) {
-		if (t->above[i] == ino)
+	for (size_t i = 0; i < t->levels.n; i++) {
+		if (t->levels.v[i].ino == ino)
 			return not_created(t, name, "the directory is inside itself");
 	}
-	if (t->depth + 1 == DEPTH_MAX)
+	if (t->levels.n == DEPTH_MAX)
 		return not_created(t, name, "too deep");
-	if (mkdirat(t->dir, name, 0700))
+	if (mkdirat(l->dir, name, 0700))
 		return not_created(t, name, strerror(errno));
-	dir = openat(t->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
-		return not_created(t, name, strerror(errno));
-	if (asprintf(&path, "%s/%s", t->path, name) < 0) {
-		path = NULL;
+	sub.name = strdup(name);
+	if (!sub.name || xw_vec_push(&l->subs, sub)) {
+		free(sub.name);
 		return xw_fail_nomem(&t->d->diag, "path");
 	}
-	below.dir = dir;
-	below.path = path;
-	below.depth = t->depth + 1;
-	rc = rdump_dir(&below, ino, in, raw);
-	t->left = below.left;
-	return rc ? rc : put_attributes(&(struct target){t->d, name, dir, false}, in);
+	return 0;
 }
 
 static int make_any(struct tree *t, const char *name, xw_ino ino)
@@ -356,7 +366,7 @@ static int make_any(struct tree *t, const char *name, xw_ino ino)
 	case XW_S_IFLNK:
 		return make_link(t, name, ino, &in, raw);
 	case XW_S_IFDIR:
-		return make_dir(t, name, ino, &in, raw);
+		return make_dir(t, name, ino);
 	default:
 		return 0; /* devices and other special files are skipped */
 	}
@@ -383,10 +393,75 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 	return make_any(t, name, e->e.ino);
 }
 
-static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
+static void free_subs(struct level *l)
 {
-	t->above[t->depth] = ino;
-	return dbg_walk_dir_in_order(t->d, ino, in, raw, on_entry, t);
+	for (size_t i = 0; i < l->subs.n; i++)
+		free(l->subs.v[i].name);
+	xw_vec_free(&l->subs);
+	l->next = 0;
+}
+
+static void free_level(struct level *l)
+{
+	free_subs(l);
+	free(l->path);
+	close(l->dir);
+}
+
+/* Enter a subdirectory of the current directory. */
+static int enter(struct tree *t, const struct sub *sub)
+{
+	const struct level *up = current(t);
+	auto_free uint8_t *raw = malloc(t->d->img->inode_size);
+	struct level l = {.ino = sub->ino};
+	int rc;
+
+	if (!raw)
+		return xw_fail_nomem(&t->d->diag, "inode");
+	rc = dbg_read_inode(t->d, sub->ino, &l.in, raw);
+	if (rc) {
+		dbg_complain_diag(t->d, rc);
+		return 0;
+	}
+	l.dir = openat(up->dir, sub->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (l.dir < 0)
+		return not_created(t, sub->name, strerror(errno));
+	if (asprintf(&l.path, "%s/%s", up->path, sub->name) < 0)
+		l.path = NULL;
+	if (!l.path || xw_vec_push(&t->levels, l)) {
+		free_level(&l);
+		return xw_fail_nomem(&t->d->diag, "path");
+	}
+	return dbg_walk_dir_in_order(t->d, l.ino, &l.in, raw, on_entry, t);
+}
+
+/* Attributes of a directory are set after its entries, since its mode may forbid creating them. */
+static int set_attributes(const struct tree *t, const struct level *l)
+{
+	return put_attributes(&(struct target){t->d, l->path, l->dir, false}, &l->in);
+}
+
+static int enter_all(struct tree *t)
+{
+	int rc = 0;
+
+	while (!rc) {
+		struct level *l = current(t);
+
+		if (l->next < l->subs.n) {
+			const struct sub sub = l->subs.v[l->next++];
+
+			rc = enter(t, &sub);
+		} else if (t->levels.n == 1) {
+			free_subs(l);
+			break;
+		} else {
+			rc = set_attributes(t, l);
+			free_level(l);
+			t->levels.n--;
+		}
+	}
+	return rc;
 }
 
 /* Copy one operand: the contents of the root directory, or another directory under its name. */
@@ -394,46 +469,55 @@ static int rdump_one(struct tree *t, const char *spec)
 {
 	auto_free char *copy = strdup(spec);
 	auto_free uint8_t *raw = NULL;
-	struct xw_inode in;
+	struct level *top = current(t);
 	char *base;
-	xw_ino ino;
 	int rc;
 
 	if (!copy)
 		return xw_fail_nomem(&t->d->diag, "name");
-	rc = dbg_inode(t->d, spec, &ino, &in, &raw);
+	rc = dbg_inode(t->d, spec, &top->ino, &top->in, &raw);
 	if (rc)
 		return rc;
 	for (size_t n = strlen(copy); n && copy[n - 1] == '/'; n--)
 		copy[n - 1] = '\0';
 	base = strrchr(copy, '/');
 	base = base ? base + 1 : copy;
-	if (*base && strcmp(base, ".") && strcmp(base, ".."))
-		return make_any(t, base, ino);
-	rc = rdump_dir(t, ino, &in, raw);
-	return rc ? rc : put_attributes(&(struct target){t->d, t->path, t->dir, false}, &in);
+	if (*base && strcmp(base, ".") && strcmp(base, "..")) {
+		const xw_ino ino = top->ino;
+
+		top->ino = 0;
+		rc = make_any(t, base, ino);
+		return rc ? rc : enter_all(t);
+	}
+	rc = dbg_walk_dir_in_order(t->d, top->ino, &top->in, raw, on_entry, t);
+	if (!rc)
+		rc = enter_all(t);
+	return rc ? rc : set_attributes(t, current(t));
 }
 
 static int verb_rdump(struct dbg *d, int argc, char **argv)
 {
-	auto_free struct tree *t = NULL;
-	auto_fd int dir = -1;
+	struct tree t = {.d = d};
+	struct level top = {0};
 	int rc = 0;
 
 	if (argc < 3)
 		return DBG_USAGE;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return xw_fail_nomem(&d->diag, "tree");
-	t->d = d;
-	t->path = argv[argc - 1];
 	/* there may be more names than inodes, but a damaged tree must not be walked endlessly */
-	t->left = (uint64_t)d->img->sb.inodes_count * 16 + 65536;
-	t->dir = dir = open(t->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", t->path);
+	t.left = (uint64_t)d->img->sb.inodes_count * 16 + 65536;
+	top.dir = open(argv[argc - 1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (top.dir < 0)
+		return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", argv[argc - 1]);
+	top.path = strdup(argv[argc - 1]);
+	if (!top.path || xw_vec_push(&t.levels, top)) {
+		free_level(&top);
+		return xw_fail_nomem(&d->diag, "path");
+	}
 	for (int i = 1; i < argc - 1 && !rc; i++)
-		rc = rdump_one(t, argv[i]);
+		rc = rdump_one(&t, argv[i]);
+	while (t.levels.n)
+		free_level(&t.levels.v[--t.levels.n]);
+	xw_vec_free(&t.levels);
 	return rc;
 }
 

@@ -26,7 +26,8 @@
 
 struct entry {
 	char *path; /* owned */
-	uint64_t size, hash;
+	uint64_t size;
+	uint64_t hash; /* of contents: secret, so nobody can hide a change of them */
 	size_t no; /* position in its tree */
 };
 
@@ -87,23 +88,65 @@ static int hash_file(struct git *g, int dir, const char *name, uint64_t *hash)
 {
 	auto_fd int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	auto_free uint8_t *buf = malloc(1 << 16);
+	const struct xw_hash_key key = xw_hash_process_key();
 	ssize_t n = -1;
 
 	if (!buf)
 		return xw_fail_nomem(g->diag, "tree");
 	*hash = 0;
 	while (fd >= 0 && (n = read(fd, buf, 1 << 16)) > 0) {
-		*hash = xw_hash64(buf, (size_t)n, *hash + 1);
+		*hash = xw_hash_secret(&key, *hash + 1, buf, (size_t)n);
 		if (check_canceled(g))
 			return XW_ERR_CANCELED;
 	}
 	return fd < 0 || n < 0 ? xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", name) : 0;
 }
 
-static int walk_fd(struct git *g, int fd, const char *prefix, unsigned depth);
+struct level {
+	DIR *d;
+	char *path; /* owned */
+};
 
-static int walk_entry(struct git *g, int dir, const char *prefix, const char *name, unsigned depth)
+/* The directories from the tree's top to the current one. */
+struct walk {
+	struct git *g;
+	XW_VEC(struct level) levels;
+};
+
+static void end_walk(struct walk *w)
 {
+	for (size_t i = 0; i < w->levels.n; i++) {
+		closedir(w->levels.v[i].d);
+		free(w->levels.v[i].path);
+	}
+	xw_vec_free(&w->levels);
+}
+
+/* Enter a directory. Takes fd and path in any case. */
+static int enter(struct walk *w, int fd, char *path)
+{
+	struct level l = {.path = path};
+	int rc = 0;
+
+	if (w->levels.n >= XW_AGE_DEPTH_MAX)
+		rc = xw_fail(w->g->diag, XW_ERR_LIMIT, "%s: directories too deep", path);
+	else if (!path || !(l.d = fdopendir(fd)))
+		rc = xw_fail_nomem(w->g->diag, "tree");
+	else if (xw_vec_push(&w->levels, l))
+		rc = xw_fail_nomem(w->g->diag, "tree");
+	if (!rc)
+		return 0;
+	if (l.d)
+		closedir(l.d);
+	else
+		close(fd);
+	free(path);
+	return rc;
+}
+
+static int walk_entry(struct walk *w, int dir, const char *prefix, const char *name)
+{
+	struct git *g = w->g;
 	auto_free char *path = NULL;
 	struct stat st;
 	uint64_t hash = 0;
@@ -122,7 +165,7 @@ static int walk_entry(struct git *g, int dir, const char *prefix, const char *na
 	if (S_ISDIR(st.st_mode)) {
 		sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		return sub < 0 ? xw_fail_errno(g->diag, XW_ERR_IO, errno, "%s", path)
-			       : walk_fd(g, sub, path, depth + 1);
+			       : enter(w, sub, steal(path));
 	}
 	if (!S_ISREG(st.st_mode))
 		return 0;
@@ -131,21 +174,24 @@ static int walk_entry(struct git *g, int dir, const char *prefix, const char *na
 }
 
 /* Closes fd. */
-static int walk_fd(struct git *g, int fd, const char *prefix, unsigned depth)
+static int walk_fd(struct git *g, int fd)
 {
-	DIR *d = fdopendir(fd);
-	const struct dirent *e;
-	int rc = 0;
+	struct walk w = {.g = g};
+	int rc = enter(&w, fd, strdup(""));
 
-	if (!d) {
-		close(fd);
-		return xw_fail_nomem(g->diag, "tree");
+	while (!rc && w.levels.n) {
+		const struct level l = w.levels.v[w.levels.n - 1];
+		const struct dirent *e = readdir(l.d);
+
+		if (e) {
+			rc = walk_entry(&w, dirfd(l.d), l.path, e->d_name);
+			continue;
+		}
+		closedir(l.d);
+		free(l.path);
+		w.levels.n--;
 	}
-	if (depth >= XW_AGE_DEPTH_MAX)
-		rc = xw_fail(g->diag, XW_ERR_LIMIT, "%s: directories too deep", prefix);
-	while (!rc && (e = readdir(d)))
-		rc = walk_entry(g, dirfd(d), prefix, e->d_name, depth);
-	closedir(d);
+	end_walk(&w);
 	return rc;
 }
 
@@ -154,6 +200,7 @@ static int walk_fd(struct git *g, int fd, const char *prefix, unsigned depth)
 /* Parse "MODE TYPE HASH SIZE\tPATH". Only regular files are added. */
 static int parse_row(struct git *g, const char *name, uint64_t no, char *line)
 {
+	const struct xw_hash_key key = xw_hash_process_key();
 	char mode[16], type[16], hash[80];
 	uint64_t size;
 	int at = 0;
@@ -168,7 +215,7 @@ static int parse_row(struct git *g, const char *name, uint64_t no, char *line)
 			       no);
 	return strncmp(mode, "100", 3)
 		       ? 0
-		       : add(g, line + at + 1, size, xw_hash64(hash, strlen(hash), 0));
+		       : add(g, line + at + 1, size, xw_hash_secret(&key, 0, hash, strlen(hash)));
 }
 
 static int read_listing(struct git *g, int fd, const char *name)
@@ -273,7 +320,7 @@ static int next_tree(struct git *g)
 			close(fd);
 		return rc;
 	}
-	rc = S_ISDIR(st.st_mode) ? walk_fd(g, fd, "", 0) : read_file(g, fd, g->line);
+	rc = S_ISDIR(st.st_mode) ? walk_fd(g, fd) : read_file(g, fd, g->line);
 	if (rc)
 		return rc;
 	if (g->new.a.n)

@@ -139,6 +139,7 @@ static int extended(struct tar *t, uint64_t size, char type)
 static int contents(struct tar *t, uint64_t size, uint64_t *hash)
 {
 	auto_free uint8_t *buf = malloc(1 << 16);
+	const struct xw_hash_key key = xw_hash_process_key();
 	uint64_t left = xw_round_up(size, BLOCK);
 
 	if (!buf)
@@ -152,7 +153,7 @@ static int contents(struct tar *t, uint64_t size, uint64_t *hash)
 			rc = read_all(t, buf, part);
 		if (rc <= 0)
 			return rc ? rc : damaged(t, "the archive ends within a member");
-		*hash = xw_hash64(buf, part, *hash + 1);
+		*hash = xw_hash_secret(&key, *hash + 1, buf, part);
 		left -= part;
 	}
 	return 0;

@@ -163,40 +163,52 @@ static int make_dir(struct xw_age_world *w, struct xw_age_dir *parent, const cha
 	return 0;
 }
 
-/*
- * Open the directory path[0 .. len); with `make`, create missing directories. 1: it is missing, or
- * not a directory. Recursion is one level per component, bounded by xw_age_path_ok().
- */
-static int get_dir(struct xw_age_world *w, const char *path, size_t len, bool make,
-		   struct xw_age_dir **out)
+/* Open the subdirectory path[0 .. len) of `parent`, which is path[0 .. at). As get_dir(). */
+static int get_subdir(struct xw_age_world *w, struct xw_age_dir *parent, const char *path,
+		      size_t at, size_t len, bool make, struct xw_age_dir **out)
 {
-	const char *slash;
-	struct xw_age_dir *parent;
-	size_t plen;
 	uint8_t ftype;
 	xw_ino ino;
 	int rc;
 
-	*out = find_open(w, path, len);
-	if (*out)
-		return 0;
-	if (!len)
-		return xw_age_world_root(w, out);
-	slash = memrchr(path, '/', len);
-	plen = slash ? (size_t)(slash - path) : 0;
-	rc = get_dir(w, path, plen, make, &parent);
-	if (rc)
-		return rc;
-	plen += slash != NULL;
-	rc = xw_dir_find(&parent->ud.d, path + plen, len - plen, &ino, &ftype);
+	at += path[at] == '/';
+	rc = xw_dir_find(&parent->ud.d, path + at, len - at, &ino, &ftype);
 	if (rc == XW_ERR_NOTFOUND) {
 		if (!make || no_more_subdirs(w, parent))
 			return 1;
-		rc = make_dir(w, parent, path + plen, len - plen, &ino);
+		rc = make_dir(w, parent, path + at, len - at, &ino);
 	} else if (!rc && !xw_age_is_dir(w, ino)) {
 		return 1;
 	}
 	return rc ? rc : open_dir(w, path, len, ino, out);
+}
+
+/*
+ * Open the directory path[0 .. len); with `make`, create missing directories. 1: it is missing, or
+ * not a directory. Starts at the deepest directory on the path that is open.
+ */
+static int get_dir(struct xw_age_world *w, const char *path, size_t len, bool make,
+		   struct xw_age_dir **out)
+{
+	size_t at = len;
+	int rc = 0;
+
+	while (at && !(*out = find_open(w, path, at))) {
+		const char *slash = memrchr(path, '/', at);
+
+		at = slash ? (size_t)(slash - path) : 0;
+	}
+	if (!at)
+		rc = xw_age_world_root(w, out);
+	while (!rc && at < len) {
+		const size_t from = at + (path[at] == '/');
+		const char *slash = memchr(path + from, '/', len - from);
+		const size_t to = slash ? (size_t)(slash - path) : len;
+
+		rc = get_subdir(w, *out, path, at, to, make, out);
+		at = to;
+	}
+	return rc;
 }
 
 bool xw_age_is_dir(struct xw_age_world *w, xw_ino ino)

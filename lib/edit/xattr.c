@@ -17,6 +17,7 @@
 
 #include "base/auto.h"
 #include "disk/xattrblk.h"
+#include "read/file.h"
 #include "read/xattrs.h"
 #include "edit/edit_internal.h"
 #include "update/xattrs.h"
@@ -202,23 +203,46 @@ static int one_more_ref(struct job *j, xw_ino ino)
 	return xw_update_put(j->u, ino, &in, steal(raw));
 }
 
+/*
+ * Does EA inode `ino` hold the value? Stored hash and size only decide whether it is read: two
+ * values can be crafted to have one hash, and the image may store any.
+ */
+static int holds(struct job *j, xw_ino ino, const struct xw_xattr *a, uint32_t hash, bool *same)
+{
+	auto_free uint8_t *value = NULL;
+	struct xw_inode in;
+	int rc = xw_image_inode(j->u->img, ino, &in, NULL);
+
+	*same = !rc && in.size == a->value_len && xw_inode_ea_hash(&in) == hash;
+	if (!*same)
+		return rc;
+	value = malloc(XW_MAX(a->value_len, 1u));
+	if (!value)
+		return xw_fail_nomem(j->u->diag, "attributes");
+	rc = xw_mapped_pread(j->u->img, ino, &in, 0, value, a->value_len);
+	*same = !rc && !memcmp(value, a->value, a->value_len);
+	return rc;
+}
+
 /* Find an EA inode with this value, among those of the old set. */
 static int find_held(struct job *j, const struct xw_xattr *a, uint32_t hash, xw_ino *ino)
 {
 	*ino = 0;
-	for (size_t i = 0; i < j->held.n && !*ino; i++) {
+	for (size_t i = 0; i < j->held.n; i++) {
 		const struct held *h = &j->held.v[i];
-		struct xw_inode in;
+		bool same;
 		int rc;
 
 		if (h->index != a->index || h->name_len != a->name_len ||
 		    memcmp(h->name, a->name, a->name_len))
 			continue;
-		rc = xw_image_inode(j->u->img, h->ino, &in, NULL);
+		rc = holds(j, h->ino, a, hash, &same);
 		if (rc)
 			return rc;
-		if (in.size == a->value_len && xw_inode_ea_hash(&in) == hash)
+		if (same) {
 			*ino = h->ino;
+			break;
+		}
 	}
 	return 0;
 }

@@ -89,52 +89,97 @@ static int find_literal(struct finder *f, xw_ino ino, const char *rest)
 	return add_match(f, ino);
 }
 
-static int find_pattern(struct finder *f, xw_ino dir, const char *rest);
+/* One directory in which a component of the pattern is searched. */
+struct level {
+	char *pattern; /* the component */
+	const char *rest; /* what follows it */
+	size_t path_len; /* of the directory's path */
+	struct xw_children children;
+};
 
-/* Compare one directory entry with the first component of the pattern. */
-static int try_entry(struct finder *f, xw_ino ino, const char *name, size_t len,
-		     const char *pattern, const char *rest)
+struct levels {
+	XW_VEC(struct level *) a;
+};
+
+static void leave(struct levels *ls)
 {
-	auto_free char *text = strndup(name, len);
-	const size_t path_len = f->path.n;
-	int rc;
+	struct level *l = ls->a.v[--ls->a.n];
 
-	if (!text)
-		return xw_fail_nomem(f->img->diag, "path");
-	if (fnmatch(pattern, text, 0))
-		return 0;
-	rc = push(f, name, len);
-	if (!rc)
-		rc = find_pattern(f, ino, rest);
-	f->path.n = path_len;
-	return rc;
+	xw_children_free(&l->children);
+	free(l->pattern);
+	free(l);
 }
 
-static int find_pattern(struct finder *f, xw_ino dir, const char *rest)
+/* f->path leads to `dir`: it matches if nothing of the pattern is left, else search in it. */
+static int enter(struct finder *f, struct levels *ls, xw_ino dir, const char *rest)
 {
 	size_t len;
 	const char *first = component(rest, &len);
-	auto_free char *pattern = strndup(first, len);
-	auto_free uint8_t *raw = malloc(f->img->inode_size);
-	auto_end(xw_children_free) struct xw_children c = {0};
+	auto_free uint8_t *raw = NULL;
 	struct xw_inode inode;
-	const char *name;
-	xw_ino ino;
+	struct level *l;
 	int rc;
 
 	if (!len)
 		return add_match(f, dir);
-	if (!pattern || !raw)
+	raw = malloc(f->img->inode_size);
+	if (!raw)
 		return xw_fail_nomem(f->img->diag, "path");
 	rc = xw_image_inode(f->img, dir, &inode, raw);
 	if (rc || (inode.mode & XW_S_IFMT) != XW_S_IFDIR || inode.flags & XW_FL_ENCRYPT)
 		return ignore(f, rc);
-	rc = xw_children_open(f->img, f->order, SIZE_MAX, dir, &inode, raw, &c);
-	while (rc != XW_ERR_NOMEM && (rc = xw_children_next(&c, &ino, &name, &len))) {
-		if (rc == 1)
-			rc = try_entry(f, ino, name, len, pattern, first + strlen(pattern));
-		rc = rc < 0 ? ignore(f, rc) : rc;
+	l = calloc(1, sizeof(*l));
+	if (!l || xw_vec_push(&ls->a, l)) {
+		free(l);
+		return xw_fail_nomem(f->img->diag, "path");
 	}
+	l->pattern = strndup(first, len);
+	l->rest = first + len;
+	l->path_len = f->path.n;
+	if (!l->pattern)
+		return xw_fail_nomem(f->img->diag, "path");
+	return ignore(f,
+		      xw_children_open(f->img, f->order, SIZE_MAX, dir, &inode, raw, &l->children));
+}
+
+/* Compare one directory entry with the component of the pattern, and follow it if it matches. */
+static int try_entry(struct finder *f, struct levels *ls, xw_ino ino, const char *name, size_t len)
+{
+	const struct level *l = ls->a.v[ls->a.n - 1];
+	auto_free char *text = strndup(name, len);
+	int rc;
+
+	if (!text)
+		return xw_fail_nomem(f->img->diag, "path");
+	if (fnmatch(l->pattern, text, 0))
+		return 0;
+	rc = push(f, name, len);
+	return rc ? rc : enter(f, ls, ino, l->rest);
+}
+
+static int find_pattern(struct finder *f, xw_ino dir, const char *pattern)
+{
+	struct levels ls = {0};
+	int rc = enter(f, &ls, dir, pattern);
+
+	while (!rc && ls.a.n) {
+		struct level *l = ls.a.v[ls.a.n - 1];
+		const char *name;
+		size_t len;
+		xw_ino ino;
+		const int more = xw_children_next(&l->children, &ino, &name, &len);
+
+		f->path.n = l->path_len;
+		if (more > 0)
+			rc = try_entry(f, &ls, ino, name, len);
+		else if (more < 0)
+			rc = ignore(f, more);
+		else
+			leave(&ls);
+	}
+	while (ls.a.n)
+		leave(&ls);
+	xw_vec_free(&ls.a);
 	return rc;
 }
 

@@ -38,20 +38,23 @@ static int grow(char **p, size_t *cap, size_t want)
 /* List the attributes: names terminated by NUL, of *len bytes. 0 or an errno value. */
 static int list_all(struct xw_dir_xattrs *x, int fd, const char *path, size_t *len)
 {
-	ssize_t n = list(fd, path, x->names, x->names_cap);
+	for (;;) {
+		const ssize_t n = list(fd, path, x->names, x->names_cap);
+		size_t want = 0;
 
-	while (n < 0 && errno == ERANGE) {
-		if (grow(&x->names, &x->names_cap, x->names_cap * 2 + 256))
+		if (n < 0 && errno == ERANGE)
+			want = x->names_cap * 2 + 256;
+		else if (n < 0 && errno != ENOTSUP)
+			return errno;
+		else if (n > 0 && (size_t)n > x->names_cap)
+			want = (size_t)n; /* with a buffer of size 0 the call returns the size */
+		if (!want) {
+			*len = n < 0 ? 0 : (size_t)n;
+			return 0;
+		}
+		if (grow(&x->names, &x->names_cap, want))
 			return ENOMEM;
-		n = list(fd, path, x->names, x->names_cap);
 	}
-	if (n < 0 && errno != ENOTSUP)
-		return errno;
-	*len = n < 0 ? 0 : (size_t)n;
-	/* with a buffer of size 0 the call returns the size instead of ERANGE */
-	if (*len > x->names_cap)
-		return grow(&x->names, &x->names_cap, *len) ? ENOMEM : list_all(x, fd, path, len);
-	return 0;
 }
 
 /* Append one value to x->values: 0 or an errno value. */

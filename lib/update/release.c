@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/vec.h"
 #include "disk/xattrblk.h"
 #include "read/itree.h"
 #include "read/map.h"
@@ -158,8 +159,16 @@ int xw_update_free_map(struct xw_update *u, xw_ino ino, const struct xw_inode *i
 
 /* ---- xattrs ---- */
 
+/*
+ * EA inodes whose last reference was dropped, to be removed later: an EA inode of a crafted image
+ * can have attributes in EA inodes itself, in a chain of any length, which must not be recursion.
+ */
+struct ends {
+	XW_VEC(xw_ino) a;
+};
+
 /* Drop one reference to the EA inode of a value. */
-static int put_ea(struct xw_update *u, xw_ino ino)
+static int put_ea(struct xw_update *u, xw_ino ino, struct ends *ends)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
@@ -173,18 +182,20 @@ static int put_ea(struct xw_update *u, xw_ino ino)
 	refs = xw_inode_ea_refs(&in);
 	if (!refs)
 		return xw_update_bad(u, ino, "has fewer references than entries that refer to it");
-	xw_inode_set_ea_refs(&in, --refs);
-	return refs ? xw_update_put(u, ino, &in, steal(raw)) : xw_update_drop(u, ino);
+	if (refs == 1)
+		return xw_vec_push(&ends->a, ino) ? xw_fail_nomem(u->diag, "attributes") : 0;
+	xw_inode_set_ea_refs(&in, refs - 1);
+	return xw_update_put(u, ino, &in, steal(raw));
 }
 
 /* Drop the references to all EA inodes in the entries of a decoded area. */
-static int put_values(struct xw_update *u, const struct xw_xattr_set *set)
+static int put_values(struct xw_update *u, const struct xw_xattr_set *set, struct ends *ends)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < set->a.n && !rc; i++)
 		if (set->a.v[i].value_inum)
-			rc = put_ea(u, set->a.v[i].value_inum);
+			rc = put_ea(u, set->a.v[i].value_inum, ends);
 	return rc;
 }
 
@@ -198,7 +209,7 @@ uint64_t xw_update_ea_values(const struct xw_xattr_set *set)
 }
 
 /* Drop one reference to the xattr block; with the last one, also those to its EA inodes. */
-static int put_block(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t *ea)
+static int put_block(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t *ea, struct ends *ends)
 {
 	const uint32_t bs = u->img->block_size;
 	auto_free uint8_t *buf = malloc(bs);
@@ -221,7 +232,7 @@ static int put_block(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t *ea)
 		return xw_update_bad(u, ino, "its xattr block is damaged");
 	*ea += xw_update_ea_values(&set);
 	if (h.refcount == 1)
-		rc = put_values(u, &set);
+		rc = put_values(u, &set, ends);
 	if (rc)
 		return rc;
 	h.refcount--;
@@ -230,8 +241,8 @@ static int put_block(struct xw_update *u, xw_ino ino, xw_blk blk, uint64_t *ea)
 			  : xw_update_free_one(u, blk);
 }
 
-int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
-			  const uint8_t *raw, uint64_t *ea)
+static int put_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+		      const uint8_t *raw, uint64_t *ea, struct ends *ends)
 {
 	const unsigned off = xw_inode_xattr_off(in, &u->img->sb);
 	auto_end(xw_xattr_set_free) struct xw_xattr_set set = {0};
@@ -241,8 +252,8 @@ int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode
 	if (off && xw_xattr_decode_ibody(raw + off, u->img->inode_size - off, &set, NULL))
 		return xw_update_bad(u, ino, "the attributes in it are damaged");
 	*ea = xw_update_ea_values(&set);
-	rc = put_values(u, &set);
-	return rc || !in->file_acl ? rc : put_block(u, ino, in->file_acl, ea);
+	rc = put_values(u, &set, ends);
+	return rc || !in->file_acl ? rc : put_block(u, ino, in->file_acl, ea, ends);
 }
 
 /* ---- inodes ---- */
@@ -262,13 +273,14 @@ static int release_number(struct xw_update *u, xw_ino ino, bool dir)
 	return rc == XW_ERR_CORRUPT ? xw_update_bad(u, ino, "is free in its bitmap") : rc;
 }
 
-int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
+static int empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, const uint8_t *raw,
+		 struct ends *ends)
 {
 	uint64_t ea = 0;
 	int rc = xw_update_free_map(u, ino, in);
 
 	if (!rc)
-		rc = xw_update_free_xattrs(u, ino, in, raw, &ea);
+		rc = put_xattrs(u, ino, in, raw, &ea, ends);
 	if (!rc && !(in->flags & XW_FL_EA_INODE))
 		rc = xw_update_charge(u, in, -1 - (int64_t)ea, -(int64_t)xw_update_bytes(u, in));
 	if (!rc)
@@ -290,7 +302,7 @@ int xw_update_write_freed(struct xw_update *u, xw_ino ino, struct xw_inode *in, 
 	return xw_update_put(u, ino, in, raw);
 }
 
-int xw_update_drop(struct xw_update *u, xw_ino ino)
+static int drop(struct xw_update *u, xw_ino ino, struct ends *ends)
 {
 	auto_free uint8_t *raw = NULL;
 	struct xw_inode in;
@@ -300,6 +312,40 @@ int xw_update_drop(struct xw_update *u, xw_ino ino)
 		return rc;
 	if (ino < u->img->sb.first_ino)
 		return xw_update_bad(u, ino, "is reserved");
-	rc = xw_update_empty(u, ino, &in, raw);
+	rc = empty(u, ino, &in, raw, ends);
 	return rc ? rc : xw_update_write_freed(u, ino, &in, steal(raw), false);
+}
+
+/* Remove the EA inodes, and those that only they refer to, unless rc is an error. */
+static int remove_ends(struct xw_update *u, int rc, struct ends *ends)
+{
+	while (!rc && ends->a.n)
+		rc = drop(u, ends->a.v[--ends->a.n], ends);
+	xw_vec_free(&ends->a);
+	return rc;
+}
+
+int xw_update_free_xattrs(struct xw_update *u, xw_ino ino, const struct xw_inode *in,
+			  const uint8_t *raw, uint64_t *ea)
+{
+	struct ends ends = {0};
+	const int rc = put_xattrs(u, ino, in, raw, ea, &ends);
+
+	return remove_ends(u, rc, &ends);
+}
+
+int xw_update_empty(struct xw_update *u, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
+{
+	struct ends ends = {0};
+	const int rc = empty(u, ino, in, raw, &ends);
+
+	return remove_ends(u, rc, &ends);
+}
+
+int xw_update_drop(struct xw_update *u, xw_ino ino)
+{
+	struct ends ends = {0};
+	const int rc = drop(u, ino, &ends);
+
+	return remove_ends(u, rc, &ends);
 }
