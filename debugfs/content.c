@@ -17,9 +17,11 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/blockset.h"
 #include "base/vec.h"
+#include "export/extract_dir.h"
 
-enum { CHUNK = 1 << 20, DEPTH_MAX = 256 };
+enum { CHUNK = 1 << 20 };
 
 /*
  * Consumes the bytes of a file in order: 0 or a failure. buf is NULL for a hole, which is passed as
@@ -252,21 +254,34 @@ static int verb_dump(struct dbg *d, int argc, char **argv)
 /*
  * Names come from the image and are not trusted: each is created relative to its directory's
  * descriptor, must not be a path itself, and existing files are neither followed nor overwritten.
+ *
+ * Directories wait on a stack, so that depth costs neither stack nor descriptors: the files of a
+ * directory are made while it is read, its subdirectories later. A directory stays on the stack
+ * until those are done, and gets its attributes then, since its mode may forbid creating them.
  */
+struct waiting {
+	char *name; /* owned; NULL: the top, where the contents of the operand go */
+	size_t up; /* length of the path of the directory above it */
+	xw_ino ino;
+	bool made;
+};
+
 struct tree {
 	struct dbg *d;
+	const char *top;
+	struct xw_extract_dirs places;
+	XW_VEC(char) path; /* of the current directory below top, terminated */
+	size_t len; /* its length */
 	int dir; /* descriptor of the current directory */
-	char *path; /* its path, for messages */
-	unsigned depth;
-	xw_ino above[DEPTH_MAX]; /* inode numbers of the parent directories */
+	XW_VEC(struct waiting) dirs;
+	struct xw_blockset *above; /* inode numbers of the current directory and those above it */
 	uint64_t left; /* number of entries that may still be visited */
 };
 
-static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw);
-
 static int not_created(const struct tree *t, const char *name, const char *why)
 {
-	dbg_complain(t->d, "%s/%s: %s", t->path, name, why);
+	dbg_complain(t->d, "%s%s%s/%s: %s", t->top, t->len ? "/" : "", t->len ? t->path.v : "",
+		     name, why);
 	return 0;
 }
 
@@ -305,36 +320,15 @@ static int make_link(const struct tree *t, const char *name, xw_ino ino, const s
 	return 0;
 }
 
-/* Attributes of a directory are set after its entries, since its mode may forbid creating them. */
-static int make_dir(struct tree *t, const char *name, xw_ino ino, const struct xw_inode *in,
-		    const uint8_t *raw)
+static int wait_for(struct tree *t, const char *name, xw_ino ino)
 {
-	auto_free char *path = NULL;
-	auto_fd int dir = -1;
-	struct tree below = *t;
-	int rc;
+	const struct waiting w = {.name = name ? strdup(name) : NULL, .up = t->len, .ino = ino};
 
-	for (unsigned i = 0; i < t->depth; i++) {
-		if (t->above[i] == ino)
-			return not_created(t, name, "the directory is inside itself");
+	if ((name && !w.name) || xw_vec_push(&t->dirs, w)) {
+		free(w.name);
+		return xw_fail_nomem(&t->d->diag, "directories");
 	}
-	if (t->depth + 1 == DEPTH_MAX)
-		return not_created(t, name, "too deep");
-	if (mkdirat(t->dir, name, 0700))
-		return not_created(t, name, strerror(errno));
-	dir = openat(t->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
-		return not_created(t, name, strerror(errno));
-	if (asprintf(&path, "%s/%s", t->path, name) < 0) {
-		path = NULL;
-		return xw_fail_nomem(&t->d->diag, "path");
-	}
-	below.dir = dir;
-	below.path = path;
-	below.depth = t->depth + 1;
-	rc = rdump_dir(&below, ino, in, raw);
-	t->left = below.left;
-	return rc ? rc : put_attributes(&(struct target){t->d, name, dir, false}, in);
+	return 0;
 }
 
 static int make_any(struct tree *t, const char *name, xw_ino ino)
@@ -356,7 +350,7 @@ static int make_any(struct tree *t, const char *name, xw_ino ino)
 	case XW_S_IFLNK:
 		return make_link(t, name, ino, &in, raw);
 	case XW_S_IFDIR:
-		return make_dir(t, name, ino, &in, raw);
+		return wait_for(t, name, ino);
 	default:
 		return 0; /* devices and other special files are skipped */
 	}
@@ -383,10 +377,130 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 	return make_any(t, name, e->e.ino);
 }
 
-static int rdump_dir(struct tree *t, xw_ino ino, const struct xw_inode *in, const uint8_t *raw)
+/* Make the path of the waiting directory the current one. */
+static int set_path(struct tree *t, const struct waiting *w)
 {
-	t->above[t->depth] = ino;
-	return dbg_walk_dir_in_order(t->d, ino, in, raw, on_entry, t);
+	const size_t n = w->name ? strlen(w->name) : 0, slash = w->up && n;
+
+	if (xw_vec_reserve(&t->path, w->up + slash + n + 1))
+		return xw_fail_nomem(&t->d->diag, "path");
+	if (slash)
+		t->path.v[w->up] = '/';
+	memcpy(t->path.v + w->up + slash, w->name ? w->name : "", n);
+	t->len = w->up + slash + n;
+	t->path.v[t->len] = '\0';
+	return 0;
+}
+
+/* Make the directory whose path has len bytes, which is above the current one, the current one. */
+static void leave_path(struct tree *t, size_t len)
+{
+	t->len = len;
+	if (len)
+		t->path.v[len] = '\0';
+}
+
+/* Open the current directory, after creating it if `make`. 0 or -errno. */
+static int open_current(struct tree *t, bool make, int *fd)
+{
+	const char *name;
+	int dir, rc = xw_extract_dirs_parent(&t->places, t->path.v, &dir, &name);
+
+	if (rc)
+		return rc;
+	if (make && t->len && mkdirat(dir, name, 0700))
+		return -errno;
+	*fd = openat(dir, t->len ? name : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *fd < 0 ? -errno : 0;
+}
+
+static int dir_attributes(struct tree *t, const struct xw_inode *in)
+{
+	const struct target of = {t->d, t->len ? t->path.v : t->top, t->dir, false};
+
+	return put_attributes(&of, in);
+}
+
+/* The subdirectories that were put on the stack from `at` on: the first one goes to its end. */
+static void turn_around(struct tree *t, size_t at)
+{
+	for (size_t end = t->dirs.n; at + 1 < end; at++, end--) {
+		const struct waiting w = t->dirs.v[at];
+
+		t->dirs.v[at] = t->dirs.v[end - 1];
+		t->dirs.v[end - 1] = w;
+	}
+}
+
+/* Create the last directory of the stack and its files. *done: it needs not wait any longer. */
+static int enter_dir(struct tree *t, const struct xw_inode *in, const uint8_t *raw, bool *done)
+{
+	const struct waiting w = t->dirs.v[t->dirs.n - 1];
+	const size_t n = t->dirs.n;
+	int rc;
+
+	*done = true;
+	leave_path(t, w.up);
+	if (xw_blockset_has(t->above, w.ino))
+		return not_created(t, w.name, "the directory is inside itself");
+	rc = set_path(t, &w);
+	if (rc)
+		return rc;
+	rc = open_current(t, true, &t->dir);
+	if (rc) {
+		leave_path(t, w.up);
+		return not_created(t, w.name ? w.name : ".", strerror(-rc));
+	}
+	t->dirs.v[n - 1].made = true;
+	rc = dbg_walk_dir_in_order(t->d, w.ino, in, raw, on_entry, t);
+	if (rc)
+		return rc;
+	if (t->dirs.n == n)
+		return dir_attributes(t, in);
+	*done = false;
+	turn_around(t, n);
+	return xw_blockset_add(t->above, w.ino, 1, NULL)
+		       ? xw_fail_nomem(&t->d->diag, "directories")
+		       : 0;
+}
+
+/* All in the last directory of the stack is made. */
+static int leave_dir(struct tree *t, const struct xw_inode *in)
+{
+	const struct waiting *w = &t->dirs.v[t->dirs.n - 1];
+	int rc = set_path(t, w);
+
+	if (!rc && xw_blockset_remove(t->above, w->ino, 1))
+		rc = xw_fail_nomem(&t->d->diag, "directories");
+	if (rc)
+		return rc;
+	rc = open_current(t, false, &t->dir);
+	return rc ? not_created(t, ".", strerror(-rc)) : dir_attributes(t, in);
+}
+
+/* Create the directories on the stack, with all that is in them. */
+static int make_dirs(struct tree *t)
+{
+	auto_free uint8_t *raw = malloc(t->d->img->inode_size);
+	int rc = raw ? 0 : xw_fail_nomem(&t->d->diag, "inode");
+
+	while (t->dirs.n && !rc) {
+		const struct waiting w = t->dirs.v[t->dirs.n - 1];
+		struct xw_inode in;
+		bool done = true;
+
+		rc = xw_image_inode(t->d->img, w.ino, &in, raw);
+		if (!rc)
+			rc = w.made ? leave_dir(t, &in) : enter_dir(t, &in, raw, &done);
+		if (t->dir >= 0)
+			close(t->dir);
+		t->dir = -1;
+		if (done && !rc) {
+			free(w.name);
+			t->dirs.n--;
+		}
+	}
+	return rc;
 }
 
 /* Copy one operand: the contents of the root directory, or another directory under its name. */
@@ -408,32 +522,47 @@ static int rdump_one(struct tree *t, const char *spec)
 		copy[n - 1] = '\0';
 	base = strrchr(copy, '/');
 	base = base ? base + 1 : copy;
-	if (*base && strcmp(base, ".") && strcmp(base, ".."))
-		return make_any(t, base, ino);
-	rc = rdump_dir(t, ino, &in, raw);
-	return rc ? rc : put_attributes(&(struct target){t->d, t->path, t->dir, false}, &in);
+	leave_path(t, 0);
+	if (!*base || !strcmp(base, ".") || !strcmp(base, "..")) {
+		rc = wait_for(t, NULL, ino);
+	} else {
+		t->dir = t->places.top;
+		rc = make_any(t, base, ino);
+		t->dir = -1;
+	}
+	return rc ? rc : make_dirs(t);
+}
+
+static void tree_free(struct tree *t)
+{
+	xw_extract_dirs_close(&t->places);
+	for (size_t i = 0; i < t->dirs.n; i++)
+		free(t->dirs.v[i].name);
+	xw_vec_free(&t->dirs);
+	xw_vec_free(&t->path);
+	xw_blockset_free(t->above);
 }
 
 static int verb_rdump(struct dbg *d, int argc, char **argv)
 {
-	auto_free struct tree *t = NULL;
-	auto_fd int dir = -1;
-	int rc = 0;
+	auto_end(tree_free) struct tree t = {.d = d, .places.top = -1, .dir = -1};
+	struct stat st;
+	int rc;
 
 	if (argc < 3)
 		return DBG_USAGE;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return xw_fail_nomem(&d->diag, "tree");
-	t->d = d;
-	t->path = argv[argc - 1];
+	t.top = argv[argc - 1];
 	/* there may be more names than inodes, but a damaged tree must not be walked endlessly */
-	t->left = (uint64_t)d->img->sb.inodes_count * 16 + 65536;
-	t->dir = dir = open(t->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", t->path);
+	t.left = (uint64_t)d->img->sb.inodes_count * 16 + 65536;
+	if (stat(t.top, &st)) /* it is not created */
+		return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", t.top);
+	rc = xw_extract_dirs_open(&t.places, t.top);
+	if (rc)
+		return xw_fail_errno(&d->diag, XW_ERR_IO, -rc, "%s", t.top);
+	if (xw_blockset_new((uint64_t)d->img->sb.inodes_count + 1, &t.above))
+		return xw_fail_nomem(&d->diag, "directories");
 	for (int i = 1; i < argc - 1 && !rc; i++)
-		rc = rdump_one(t, argv[i]);
+		rc = rdump_one(&t, argv[i]);
 	return rc;
 }
 
