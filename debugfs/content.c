@@ -17,9 +17,11 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/blockset.h"
 #include "base/vec.h"
+#include "export/extract_dir.h"
 
-enum { CHUNK = 1 << 20, DEPTH_MAX = 256 };
+enum { CHUNK = 1 << 20 };
 
 /*
  * Consumes the bytes of a file in order: 0 or a failure. buf is NULL for a hole, which is passed as
@@ -253,38 +255,33 @@ static int verb_dump(struct dbg *d, int argc, char **argv)
  * Names come from the image and are not trusted: each is created relative to its directory's
  * descriptor, must not be a path itself, and existing files are neither followed nor overwritten.
  *
- * The levels are a stack of their own, since the image decides how many there are.
+ * Directories wait on a stack, so that depth costs neither stack nor descriptors: the files of a
+ * directory are made while it is read, its subdirectories later. A directory stays on the stack
+ * until those are done, and gets its attributes then, since its mode may forbid creating them.
  */
-
-/* A subdirectory that was created, its entries not yet. */
-struct sub {
-	char *name; /* owned */
+struct waiting {
+	char *name; /* owned; NULL: the top, where the contents of the operand go */
+	size_t up; /* length of the path of the directory above it */
 	xw_ino ino;
-};
-
-struct level {
-	int dir; /* owned */
-	char *path; /* for messages; owned */
-	xw_ino ino;
-	struct xw_inode in;
-	XW_VEC(struct sub) subs;
-	size_t next; /* first one of subs to be entered */
+	bool made;
 };
 
 struct tree {
 	struct dbg *d;
-	XW_VEC(struct level) levels; /* from the target directory to the current one */
+	const char *top;
+	struct xw_extract_dirs places;
+	XW_VEC(char) path; /* of the current directory below top, terminated */
+	size_t len; /* its length */
+	int dir; /* descriptor of the current directory */
+	XW_VEC(struct waiting) dirs;
+	struct xw_blockset *above; /* inode numbers of the current directory and those above it */
 	uint64_t left; /* number of entries that may still be visited */
 };
 
-static struct level *current(const struct tree *t)
-{
-	return &t->levels.v[t->levels.n - 1];
-}
-
 static int not_created(const struct tree *t, const char *name, const char *why)
 {
-	dbg_complain(t->d, "%s/%s: %s", current(t)->path, name, why);
+	dbg_complain(t->d, "%s%s%s/%s: %s", t->top, t->len ? "/" : "", t->len ? t->path.v : "",
+		     name, why);
 	return 0;
 }
 
@@ -294,8 +291,7 @@ static int make_file(const struct tree *t, const char *name, xw_ino ino, const s
 	struct target f = {.d = t->d, .path = name};
 	int rc;
 
-	f.fd = openat(current(t)->dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
-		      0600);
+	f.fd = openat(t->dir, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (f.fd < 0)
 		return not_created(t, name, strerror(errno));
 	rc = dump_to(&f, ino, in, raw, true);
@@ -310,7 +306,6 @@ static int make_link(const struct tree *t, const char *name, xw_ino ino, const s
 		     const uint8_t *raw)
 {
 	auto_free char *target = malloc(t->d->img->block_size + 1);
-	const int dir = current(t)->dir;
 	size_t len;
 	int rc;
 
@@ -319,30 +314,19 @@ static int make_link(const struct tree *t, const char *name, xw_ino ino, const s
 	rc = xw_symlink_read(t->d->img, ino, in, raw, target, &len);
 	if (rc)
 		dbg_complain_diag(t->d, rc);
-	else if (symlinkat(target, dir, name) ||
-		 (fchownat(dir, name, in->uid, in->gid, AT_SYMLINK_NOFOLLOW) && errno != EPERM))
+	else if (symlinkat(target, t->dir, name) ||
+		 (fchownat(t->dir, name, in->uid, in->gid, AT_SYMLINK_NOFOLLOW) && errno != EPERM))
 		not_created(t, name, strerror(errno));
 	return 0;
 }
 
-/* Create a directory. Its entries follow when all of the current one were created. */
-static int make_dir(struct tree *t, const char *name, xw_ino ino)
+static int wait_for(struct tree *t, const char *name, xw_ino ino)
 {
-	struct level *l = current(t);
-	struct sub sub = {NULL, ino};
+	const struct waiting w = {.name = name ? strdup(name) : NULL, .up = t->len, .ino = ino};
 
-	for (size_t i = 0; i < t->levels.n; i++) {
-		if (t->levels.v[i].ino == ino)
-			return not_created(t, name, "the directory is inside itself");
-	}
-	if (t->levels.n == DEPTH_MAX)
-		return not_created(t, name, "too deep");
-	if (mkdirat(l->dir, name, 0700))
-		return not_created(t, name, strerror(errno));
-	sub.name = strdup(name);
-	if (!sub.name || xw_vec_push(&l->subs, sub)) {
-		free(sub.name);
-		return xw_fail_nomem(&t->d->diag, "path");
+	if ((name && !w.name) || xw_vec_push(&t->dirs, w)) {
+		free(w.name);
+		return xw_fail_nomem(&t->d->diag, "directories");
 	}
 	return 0;
 }
@@ -366,7 +350,7 @@ static int make_any(struct tree *t, const char *name, xw_ino ino)
 	case XW_S_IFLNK:
 		return make_link(t, name, ino, &in, raw);
 	case XW_S_IFDIR:
-		return make_dir(t, name, ino);
+		return wait_for(t, name, ino);
 	default:
 		return 0; /* devices and other special files are skipped */
 	}
@@ -393,72 +377,127 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 	return make_any(t, name, e->e.ino);
 }
 
-static void free_subs(struct level *l)
+/* Make the path of the waiting directory the current one. */
+static int set_path(struct tree *t, const struct waiting *w)
 {
-	for (size_t i = 0; i < l->subs.n; i++)
-		free(l->subs.v[i].name);
-	xw_vec_free(&l->subs);
-	l->next = 0;
+	const size_t n = w->name ? strlen(w->name) : 0, slash = w->up && n;
+
+	if (xw_vec_reserve(&t->path, w->up + slash + n + 1))
+		return xw_fail_nomem(&t->d->diag, "path");
+	if (slash)
+		t->path.v[w->up] = '/';
+	memcpy(t->path.v + w->up + slash, w->name ? w->name : "", n);
+	t->len = w->up + slash + n;
+	t->path.v[t->len] = '\0';
+	return 0;
 }
 
-static void free_level(struct level *l)
+/* Make the directory whose path has len bytes, which is above the current one, the current one. */
+static void leave_path(struct tree *t, size_t len)
 {
-	free_subs(l);
-	free(l->path);
-	close(l->dir);
+	t->len = len;
+	if (len)
+		t->path.v[len] = '\0';
 }
 
-/* Enter a subdirectory of the current directory. */
-static int enter(struct tree *t, const struct sub *sub)
+/* Open the current directory, after creating it if `make`. 0 or -errno. */
+static int open_current(struct tree *t, bool make, int *fd)
 {
-	const struct level *up = current(t);
-	auto_free uint8_t *raw = malloc(t->d->img->inode_size);
-	struct level l = {.ino = sub->ino};
+	const char *name;
+	int dir, rc = xw_extract_dirs_parent(&t->places, t->path.v, &dir, &name);
+
+	if (rc)
+		return rc;
+	if (make && t->len && mkdirat(dir, name, 0700))
+		return -errno;
+	*fd = openat(dir, t->len ? name : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *fd < 0 ? -errno : 0;
+}
+
+static int dir_attributes(struct tree *t, const struct xw_inode *in)
+{
+	const struct target of = {t->d, t->len ? t->path.v : t->top, t->dir, false};
+
+	return put_attributes(&of, in);
+}
+
+/* The subdirectories that were put on the stack from `at` on: the first one goes to its end. */
+static void turn_around(struct tree *t, size_t at)
+{
+	for (size_t end = t->dirs.n; at + 1 < end; at++, end--) {
+		const struct waiting w = t->dirs.v[at];
+
+		t->dirs.v[at] = t->dirs.v[end - 1];
+		t->dirs.v[end - 1] = w;
+	}
+}
+
+/* Create the last directory of the stack and its files. *done: it needs not wait any longer. */
+static int enter_dir(struct tree *t, const struct xw_inode *in, const uint8_t *raw, bool *done)
+{
+	const struct waiting w = t->dirs.v[t->dirs.n - 1];
+	const size_t n = t->dirs.n;
 	int rc;
 
-	if (!raw)
-		return xw_fail_nomem(&t->d->diag, "inode");
-	rc = dbg_read_inode(t->d, sub->ino, &l.in, raw);
+	*done = true;
+	leave_path(t, w.up);
+	if (xw_blockset_has(t->above, w.ino))
+		return not_created(t, w.name, "the directory is inside itself");
+	rc = set_path(t, &w);
+	if (rc)
+		return rc;
+	rc = open_current(t, true, &t->dir);
 	if (rc) {
-		dbg_complain_diag(t->d, rc);
-		return 0;
+		leave_path(t, w.up);
+		return not_created(t, w.name ? w.name : ".", strerror(-rc));
 	}
-	l.dir = openat(up->dir, sub->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (l.dir < 0)
-		return not_created(t, sub->name, strerror(errno));
-	if (asprintf(&l.path, "%s/%s", up->path, sub->name) < 0)
-		l.path = NULL;
-	if (!l.path || xw_vec_push(&t->levels, l)) {
-		free_level(&l);
-		return xw_fail_nomem(&t->d->diag, "path");
-	}
-	return dbg_walk_dir_in_order(t->d, l.ino, &l.in, raw, on_entry, t);
+	t->dirs.v[n - 1].made = true;
+	rc = dbg_walk_dir_in_order(t->d, w.ino, in, raw, on_entry, t);
+	if (rc)
+		return rc;
+	if (t->dirs.n == n)
+		return dir_attributes(t, in);
+	*done = false;
+	turn_around(t, n);
+	return xw_blockset_add(t->above, w.ino, 1, NULL)
+		       ? xw_fail_nomem(&t->d->diag, "directories")
+		       : 0;
 }
 
-/* Attributes of a directory are set after its entries, since its mode may forbid creating them. */
-static int set_attributes(const struct tree *t, const struct level *l)
+/* All in the last directory of the stack is made. */
+static int leave_dir(struct tree *t, const struct xw_inode *in)
 {
-	return put_attributes(&(struct target){t->d, l->path, l->dir, false}, &l->in);
+	const struct waiting *w = &t->dirs.v[t->dirs.n - 1];
+	int rc = set_path(t, w);
+
+	if (!rc && xw_blockset_remove(t->above, w->ino, 1))
+		rc = xw_fail_nomem(&t->d->diag, "directories");
+	if (rc)
+		return rc;
+	rc = open_current(t, false, &t->dir);
+	return rc ? not_created(t, ".", strerror(-rc)) : dir_attributes(t, in);
 }
 
-static int enter_all(struct tree *t)
+/* Create the directories on the stack, with all that is in them. */
+static int make_dirs(struct tree *t)
 {
-	int rc = 0;
+	auto_free uint8_t *raw = malloc(t->d->img->inode_size);
+	int rc = raw ? 0 : xw_fail_nomem(&t->d->diag, "inode");
 
-	while (!rc) {
-		struct level *l = current(t);
+	while (t->dirs.n && !rc) {
+		const struct waiting w = t->dirs.v[t->dirs.n - 1];
+		struct xw_inode in;
+		bool done = true;
 
-		if (l->next < l->subs.n) {
-			const struct sub sub = l->subs.v[l->next++];
-
-			rc = enter(t, &sub);
-		} else if (t->levels.n == 1) {
-			free_subs(l);
-			break;
-		} else {
-			rc = set_attributes(t, l);
-			free_level(l);
-			t->levels.n--;
+		rc = xw_image_inode(t->d->img, w.ino, &in, raw);
+		if (!rc)
+			rc = w.made ? leave_dir(t, &in) : enter_dir(t, &in, raw, &done);
+		if (t->dir >= 0)
+			close(t->dir);
+		t->dir = -1;
+		if (done && !rc) {
+			free(w.name);
+			t->dirs.n--;
 		}
 	}
 	return rc;
@@ -469,55 +508,61 @@ static int rdump_one(struct tree *t, const char *spec)
 {
 	auto_free char *copy = strdup(spec);
 	auto_free uint8_t *raw = NULL;
-	struct level *top = current(t);
+	struct xw_inode in;
 	char *base;
+	xw_ino ino;
 	int rc;
 
 	if (!copy)
 		return xw_fail_nomem(&t->d->diag, "name");
-	rc = dbg_inode(t->d, spec, &top->ino, &top->in, &raw);
+	rc = dbg_inode(t->d, spec, &ino, &in, &raw);
 	if (rc)
 		return rc;
 	for (size_t n = strlen(copy); n && copy[n - 1] == '/'; n--)
 		copy[n - 1] = '\0';
 	base = strrchr(copy, '/');
 	base = base ? base + 1 : copy;
-	if (*base && strcmp(base, ".") && strcmp(base, "..")) {
-		const xw_ino ino = top->ino;
-
-		top->ino = 0;
+	leave_path(t, 0);
+	if (!*base || !strcmp(base, ".") || !strcmp(base, "..")) {
+		rc = wait_for(t, NULL, ino);
+	} else {
+		t->dir = t->places.top;
 		rc = make_any(t, base, ino);
-		return rc ? rc : enter_all(t);
+		t->dir = -1;
 	}
-	rc = dbg_walk_dir_in_order(t->d, top->ino, &top->in, raw, on_entry, t);
-	if (!rc)
-		rc = enter_all(t);
-	return rc ? rc : set_attributes(t, current(t));
+	return rc ? rc : make_dirs(t);
+}
+
+static void tree_free(struct tree *t)
+{
+	xw_extract_dirs_close(&t->places);
+	for (size_t i = 0; i < t->dirs.n; i++)
+		free(t->dirs.v[i].name);
+	xw_vec_free(&t->dirs);
+	xw_vec_free(&t->path);
+	xw_blockset_free(t->above);
 }
 
 static int verb_rdump(struct dbg *d, int argc, char **argv)
 {
-	struct tree t = {.d = d};
-	struct level top = {0};
-	int rc = 0;
+	auto_end(tree_free) struct tree t = {.d = d, .places.top = -1, .dir = -1};
+	struct stat st;
+	int rc;
 
 	if (argc < 3)
 		return DBG_USAGE;
+	t.top = argv[argc - 1];
 	/* there may be more names than inodes, but a damaged tree must not be walked endlessly */
 	t.left = (uint64_t)d->img->sb.inodes_count * 16 + 65536;
-	top.dir = open(argv[argc - 1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (top.dir < 0)
-		return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", argv[argc - 1]);
-	top.path = strdup(argv[argc - 1]);
-	if (!top.path || xw_vec_push(&t.levels, top)) {
-		free_level(&top);
-		return xw_fail_nomem(&d->diag, "path");
-	}
+	if (stat(t.top, &st)) /* it is not created */
+		return xw_fail_errno(&d->diag, XW_ERR_IO, errno, "%s", t.top);
+	rc = xw_extract_dirs_open(&t.places, t.top);
+	if (rc)
+		return xw_fail_errno(&d->diag, XW_ERR_IO, -rc, "%s", t.top);
+	if (xw_blockset_new((uint64_t)d->img->sb.inodes_count + 1, &t.above))
+		return xw_fail_nomem(&d->diag, "directories");
 	for (int i = 1; i < argc - 1 && !rc; i++)
 		rc = rdump_one(&t, argv[i]);
-	while (t.levels.n)
-		free_level(&t.levels.v[--t.levels.n]);
-	xw_vec_free(&t.levels);
 	return rc;
 }
 

@@ -10,15 +10,15 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/blockset.h"
 #include "base/vec.h"
 #include "cli/env.h"
 
-enum { FRAG_DIR = 0x1, FRAG_VERBOSE = 0x2, FRAG_RECURSE = 0x4, DEPTH_MAX = 256 }; /* -d, -v, -r */
+enum { FRAG_DIR = 0x1, FRAG_VERBOSE = 0x2, FRAG_RECURSE = 0x4 }; /* -d, -v, -r */
 
 struct queued_dir {
 	char *path; /* owned */
 	xw_ino ino;
-	unsigned depth;
 };
 
 struct frag {
@@ -34,6 +34,7 @@ struct frag {
 	xw_blk next_pblk;
 	XW_VEC(struct queued_dir) dirs; /* found so far; visited in this order */
 	const struct queued_dir *dir; /* being visited */
+	struct xw_blockset *seen; /* inode numbers of all that were queued */
 };
 
 static void end_extent(struct frag *f)
@@ -132,7 +133,7 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 {
 	struct frag *f = arg;
 	auto_free char *path = NULL;
-	const unsigned depth = f->dir->depth + 1;
+	uint64_t had = 0;
 	struct xw_inode in;
 	int rc;
 
@@ -151,11 +152,13 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 	rc = one_file(f, path, e->e.ino, &in);
 	if (rc || !(f->options & FRAG_RECURSE) || (in.mode & XW_S_IFMT) != XW_S_IFDIR)
 		return rc;
-	if (depth == DEPTH_MAX) {
-		dbg_complain(f->d, "%s: too deep", path);
+	if (xw_blockset_add(f->seen, e->e.ino, 1, &had))
+		return xw_fail_nomem(&f->d->diag, "directories");
+	if (had) { /* in a damaged image, perhaps inside itself */
+		dbg_complain(f->d, "%s: a directory with another name", path);
 		return 0;
 	}
-	if (xw_vec_push(&f->dirs, ((struct queued_dir){path, e->e.ino, depth})))
+	if (xw_vec_push(&f->dirs, ((struct queued_dir){path, e->e.ino})))
 		return xw_fail_nomem(&f->d->diag, "directories");
 	path = NULL;
 	return 0;
@@ -165,22 +168,18 @@ static int on_entry(void *arg, const struct dbg_entry *e)
 static int all_dirs(struct frag *f)
 {
 	auto_free uint8_t *raw = malloc(f->d->img->inode_size);
-	/* A damaged image may refer to a directory many times. */
-	const uint64_t most = f->d->img->sb.inodes_count;
 	int rc = raw ? 0 : xw_fail_nomem(&f->d->diag, "inode");
 
 	for (size_t i = 0; i < f->dirs.n && !rc; i++) {
 		const struct queued_dir dir = f->dirs.v[i]; /* the vector may move */
 		struct xw_inode in;
 
-		if (i > most) {
-			dbg_complain(f->d, "more directories than inodes");
-			break;
-		}
 		f->dir = &dir;
 		rc = xw_image_inode(f->d->img, dir.ino, &in, raw);
 		if (!rc)
 			rc = dbg_walk_dir_in_order(f->d, dir.ino, &in, raw, on_entry, f);
+		free(dir.path);
+		f->dirs.v[i].path = NULL;
 	}
 	return rc;
 }
@@ -189,7 +188,9 @@ static int from_dir(struct frag *f, const char *name, xw_ino ino)
 {
 	char *path = strdup(name);
 
-	if (path && !xw_vec_push(&f->dirs, ((struct queued_dir){path, ino, 0})))
+	if (path && !xw_blockset_new((uint64_t)f->d->img->sb.inodes_count + 1, &f->seen) &&
+	    !xw_blockset_add(f->seen, ino, 1, NULL) &&
+	    !xw_vec_push(&f->dirs, ((struct queued_dir){path, ino})))
 		return all_dirs(f);
 	free(path);
 	return xw_fail_nomem(&f->d->diag, "path");
@@ -219,5 +220,6 @@ int dbg_verb_filefrag(struct dbg *d, int argc, char **argv)
 	for (size_t i = 0; i < f.dirs.n; i++)
 		free(f.dirs.v[i].path);
 	xw_vec_free(&f.dirs);
+	xw_blockset_free(f.seen);
 	return rc;
 }

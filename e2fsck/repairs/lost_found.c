@@ -175,6 +175,7 @@ static void follow(struct fsck *f, xw_ino ino)
 
 struct names {
 	XW_VEC(struct xw_dir_entry) e;
+	XW_VEC(struct xw_dir_entry) sorted; /* of those that are tried */
 	size_t old; /* entries that lost+found has already; these come first */
 	struct xw_arena text;
 };
@@ -182,6 +183,7 @@ struct names {
 static void names_free(struct names *v)
 {
 	xw_vec_free(&v->e);
+	xw_vec_free(&v->sorted);
 	xw_arena_free(&v->text);
 }
 
@@ -196,14 +198,15 @@ static int push_name(struct names *v, xw_ino ino, uint8_t ftype, const char *nam
 
 static int read_names(struct fsck *f, struct xw_update *u, struct names *v)
 {
+	auto_free uint8_t *raw = malloc(u->img->inode_size);
 	auto_end(xw_dir_end) struct xw_dir_iter it = {0};
 	struct xw_dirent e;
 	struct xw_inode in;
-	int more = 0, rc = fsck_inode_read(f, f->facts.lost_found, &in, NULL);
+	int more = 0, rc = raw ? fsck_inode_read(f, f->facts.lost_found, &in, raw) : XW_ERR_NOMEM;
 
 	if (rc)
 		return rc;
-	rc = xw_dir_begin(u->img, f->facts.lost_found, &in, NULL, &it);
+	rc = xw_dir_begin(u->img, f->facts.lost_found, &in, raw, &it);
 	while (!rc && (more = xw_dir_next(&it, &e, NULL)) == 1)
 		if (!xw_name_is_dots(e.name, e.name_len))
 			rc = push_name(v, e.ino, e.ftype, e.name, e.name_len);
@@ -213,6 +216,7 @@ static int read_names(struct fsck *f, struct xw_update *u, struct names *v)
 	return rc ? rc : more;
 }
 
+/* Append a name for the inode, unless too many of its names exist already. */
 static int choose_name(const struct fsck *f, struct names *v, xw_ino ino)
 {
 	const struct fsck_inode *in = fsck_inode(f, ino);
@@ -225,46 +229,125 @@ static int choose_name(const struct fsck *f, struct names *v, xw_ino ino)
 		if (!v->old || !bsearch(&e, v->e.v, v->old, sizeof(e), fsck_by_name))
 			return push_name(v, ino, in ? in->ftype : 0, name, (size_t)n);
 	}
-	return XW_ERR_EXISTS;
+	return 0;
 }
 
-/* Rewrite lost+found with all names. */
-static int rewrite(struct fsck *f, const struct fsck_dir *d, const struct fsck_lost *lost)
+static int choose_names(struct fsck *f, const struct fsck_lost *lost, struct names *v)
 {
-	auto_end(names_free) struct names v = {0};
-	struct xw_update_rebuild o = {.ino = f->facts.lost_found};
 	struct xw_update *u;
 	int rc = fsck_update(f, &u);
 
 	if (!rc)
-		rc = read_names(f, u, &v);
+		rc = read_names(f, u, v);
 	for (size_t i = 0; i < lost->inos.n && !rc; i++)
-		rc = choose_name(f, &v, lost->inos.v[i]);
+		rc = choose_name(f, v, lost->inos.v[i]);
+	return rc;
+}
+
+/* WITH_INDEX: if it can have one; PACKED: since an index takes space; TRY: packed, and dropped. */
+enum how { WITH_INDEX, PACKED, TRY };
+
+/* Rewrite lost+found with its old names and the first n new ones. */
+static int rewrite(struct fsck *f, const struct fsck_dir *d, struct names *v, size_t n,
+		   enum how how)
+{
+	struct xw_update_rebuild o = {.ino = f->facts.lost_found};
+	struct xw_update *u;
+	int rc = fsck_update(f, &u);
+
 	if (rc)
 		return rc;
+	v->sorted.n = v->old + n;
+	if (xw_vec_reserve(&v->sorted, v->sorted.n))
+		return XW_ERR_NOMEM;
+	memcpy(v->sorted.v, v->e.v, v->sorted.n * sizeof(*v->e.v));
 	o.parent = d->parent ? d->parent : XW_INO_ROOT;
-	o.entries = v.e.v;
-	o.n = v.e.n;
+	o.entries = v->sorted.v;
+	o.n = v->sorted.n;
+	o.no_index = how != WITH_INDEX;
 	rc = xw_update_rebuild_dir(u, &o);
-	return rc ? rc : fsck_update_step(f);
+	if (!rc && how != TRY)
+		rc = fsck_update_step(f);
+	fsck_update_drop(f);
+	return rc;
+}
+
+static bool has_no_room(int rc)
+{
+	return rc == XW_ERR_NOSPC || rc == XW_ERR_LIMIT;
+}
+
+/*
+ * There is no room for all new names: find out for how many of the first, with a cost that depends
+ * on this number only. Inodes are in order, so that shorter names come first.
+ */
+static int how_many_fit(struct fsck *f, const struct fsck_dir *d, struct names *v, size_t *n)
+{
+	const size_t beyond = v->e.n - v->old + 1;
+	size_t fit = 0, end = beyond, at = MANY / 2;
+	int rc = 0;
+
+	while (fit + 1 < end && (!rc || has_no_room(rc))) {
+		at = end == beyond && 2 * at < end ? 2 * at : fit + (end - fit) / 2;
+		rc = rewrite(f, d, v, at, TRY);
+		xw_diag_clear(&f->ses.diag);
+		if (rc)
+			end = at;
+		else
+			fit = at;
+	}
+	*n = fit;
+	return has_no_room(rc) ? 0 : rc;
+}
+
+static void report_full(struct fsck *f, xw_ino ino)
+{
+	FSCK_FOUND(f, LPF_FULL, .ino = ino, .dir = f->facts.lost_found);
+}
+
+/* The first n of the new names exist now; the other inodes stay without. */
+static void follow_names(struct fsck *f, const struct fsck_lost *lost, const struct names *v,
+			 size_t n)
+{
+	size_t at = v->old;
+
+	for (size_t i = 0; i < lost->inos.n; i++) {
+		if (at < v->old + n && v->e.v[at].ino == lost->inos.v[i]) {
+			follow(f, lost->inos.v[i]);
+			at++;
+		} else {
+			report_full(f, lost->inos.v[i]);
+		}
+	}
 }
 
 /*
  * Give all inodes their names at once: in a directory of several blocks without an index every
- * addition would search all blocks. False: no inode has got a name.
+ * addition would search all blocks, also to find that there is no room. False: no inode has got a
+ * name.
  */
 static bool reconnect_all(struct fsck *f, const struct fsck_lost *lost)
 {
 	const struct fsck_dir *d = fsck_dir(f, f->facts.lost_found);
+	auto_end(names_free) struct names v = {0};
+	size_t n;
 	int rc;
 
-	if (lost->inos.n < MANY || !d || d->is_inline || d->itree)
+	if (lost->inos.n < MANY || !d || d->itree)
 		return false;
-	rc = rewrite(f, d, lost);
+	rc = choose_names(f, lost, &v);
+	n = v.e.n - v.old;
+	if (!rc)
+		rc = rewrite(f, d, &v, n, WITH_INDEX);
+	if (has_no_room(rc)) {
+		rc = how_many_fit(f, d, &v, &n);
+		if (!rc && n)
+			rc = rewrite(f, d, &v, n, PACKED);
+	}
 	fsck_update_drop(f);
-	for (size_t i = 0; i < lost->inos.n && !rc; i++)
-		follow(f, lost->inos.v[i]);
 	xw_diag_clear(&f->ses.diag);
+	if (!rc)
+		follow_names(f, lost, &v, n);
 	return !rc;
 }
 
@@ -289,7 +372,7 @@ int fsck_reconnect(struct fsck *f, struct fsck_lost *lost)
 		if (!is_left_to_the_user(rc))
 			return rc;
 		xw_diag_clear(&f->ses.diag);
-		FSCK_FOUND(f, LPF_FULL, .ino = lost->inos.v[i], .dir = f->facts.lost_found);
+		report_full(f, lost->inos.v[i]);
 		rc = 0;
 	}
 	fsck_update_drop(f);

@@ -42,6 +42,7 @@ struct xw_update_rebuild {
 	struct xw_dir_entry *entries; /* borrowed */
 	size_t n;
 	uint32_t min_blocks;
+	bool no_index; /* as few blocks as possible */
 };
 int xw_update_rebuild_dir(struct xw_update *u, const struct xw_update_rebuild *o);
 

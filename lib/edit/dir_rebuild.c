@@ -217,7 +217,7 @@ static int write_dir(struct rebuild *r, const struct xw_update_rebuild *o)
 	int rc;
 
 	/* The hash of a casefolded name needs Unicode tables. */
-	f.dir_index &= !(r->in.flags & XW_FL_CASEFOLD);
+	f.dir_index &= !(r->in.flags & XW_FL_CASEFOLD) && !o->no_index;
 	rc = xw_dir_shape(&f, o->entries, o->n, o->min_blocks, &shape);
 	if (rc)
 		return fail(r, rc, "cannot be laid out");

@@ -637,4 +637,35 @@ for range in "0 2" 1; do
 	works "fallocate f $range, without extents"
 	is "  and consistent" "$BIN/xw-fsck" -fn blocks.img
 done
-done_testing 243
+# Trees deeper than descriptors or stack allow; a directory inside itself; one whose mode forbids additions.
+mkdir -p far
+(
+	cd far || exit
+	for ((i = 0; i < 300; i++)); do mkdir d && cd d || exit; done
+	echo deep >f
+)
+mkdir -p far/closed/in
+echo closed >far/closed/in/f
+touch -d @1000000000 far/closed/in far/closed
+chmod 500 far/closed/in far/closed
+mkfs -q -d far far.img
+mkdir far.out
+RC=0
+(ulimit -s 128 && ulimit -n 40 && exec "$DBG" -R "rdump / far.out" far.img) >.out 2>.err || RC=$?
+works "rdump of 300 levels"
+rm -rf far.out/lost+found
+is "  all of it" diff -r far far.out
+equal "  modes and times of directories" "$(stat -c '%a %Y' far.out/closed far.out/closed/in)" "$(stat -c '%a %Y' far/closed far/closed/in)"
+dbg -R "filefrag -r /d" far.img
+works "filefrag of 300 levels"
+equal "  the deepest file" "$(tail -n 2 .out | head -n 1 | grep -c '/d/f: 1 contiguous extents$')" 1
+dbg -w -R "link /closed /closed/in/loop" far.img
+mkdir far.loop
+dbg -R "rdump /closed far.loop" far.img
+equal "rdump of a directory inside itself: it is said" "$RC $(grep -c 'far.loop/closed/in/loop: .*inside itself' .err)" "1 1"
+equal "  the rest is made" "$(cat far.loop/closed/in/f)" closed
+dbg -R "filefrag -r /closed" far.img
+equal "filefrag of a directory inside itself: it is said" "$RC $(grep -c '/closed/in/loop: .*another name' .err)" "1 1"
+chmod -R u+w far far.out far.loop
+
+done_testing 251

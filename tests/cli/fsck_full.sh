@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# More unattached inodes than lost+found has room for, and no free block: as many as fit get a name, the others are reported. What
+# this costs is measured by tests/bench/growth.
+. "$(dirname "$0")/lib.sh"
+
+dbg() { # IMAGE REQUEST...: the output
+	"$BIN/xw-debugfs" -R "$2" "$1" 2>/dev/null
+}
+# full IMAGE OPTION...: 3000 files without a name, and no free block
+full() {
+	rm -rf tree && mkdir tree
+	(cd tree && for ((i = 0; i < 3000; i++)); do echo $i >f$i; done)
+	mkfs -q --replace -b 1024 "${@:2}" -d tree "$1"
+	for ((i = 0; i < 3000; i++)); do echo "unlink f$i"; done >verbs
+	"$BIN/xw-debugfs" -w -f verbs "$1" >/dev/null 2>&1
+}
+# fills NAME LEAST: with -fy every inode either has a name or was reported, and at least LEAST have one.
+fills() {
+	fsck -fy -v img
+	equal "$1: left with errors" $RC 4
+	local told got
+	told=$(grep -c 'cannot be connected' .out)
+	dbg img 'ls -p /lost+found' >.names
+	got=$(grep -c '/#[0-9]*/' .names)
+	is "  each other inode is reported" test "$told" -ge $((3000 - got))
+	is "  at least $2 have one, and $got have" test "$got" -ge "$2"
+	fsck -fn -v img
+	equal "  the others are found again" "$(grep -c '^Unattached inode' .out)" $((3000 - got))
+}
+
+full img
+fills "a lost+found without an index" 900
+full img -O ^dir_index
+fills "a filesystem without indexes" 900
+
+done_testing 8
