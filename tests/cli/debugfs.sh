@@ -309,6 +309,10 @@ fails 1 'out/x' "dump into nowhere"
 cp img own.img
 mkfs -q -O journal_dev -b 4096 own.jnl 4M
 dbg -w -R "ea_set /file user.a b" own.img
+dbg -w -R "ea_set /file security.capability short" own.img
+is "ea_set warns of an attribute that Linux does not return" grep -q "warning: /file: attribute security.capability: its value is not a capability set" .err
+dbg -R "ea_get /file security.capability" own.img
+is "  and stores it" grep -q short .out
 cp own.img own.saved
 cp own.jnl own.jnl.saved
 ln own.img own.hard
@@ -637,4 +641,4 @@ for range in "0 2" 1; do
 	works "fallocate f $range, without extents"
 	is "  and consistent" "$BIN/xw-fsck" -fn blocks.img
 done
-done_testing 243
+done_testing 245
