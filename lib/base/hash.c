@@ -159,10 +159,10 @@ uint64_t xw_hash_number(const struct xw_hash_key *key, uint64_t n)
 }
 
 /*
- * The kernel gives each program 16 random bytes (AT_RANDOM in getauxval(3)): a secret of the process
- * without a global variable, a system call, or waiting for entropy at boot. The C library derives
- * the stack protector's value from them, so that the key is a hash of them and no copy. Without
- * them, the address at which the library was loaded has to serve.
+ * The kernel gives each program 16 random bytes (AT_RANDOM in getauxval(3)): a secret of the
+ * process without a global variable, a system call, or waiting for entropy at boot. The C library
+ * derives the stack protector's value from them, so that the key is a hash of them and no copy.
+ * Without them, the address at which the library was loaded has to serve.
  */
 struct xw_hash_key xw_hash_process_key(void)
 {

@@ -3,8 +3,8 @@
 #define XW_CLI_FOREIGN_H
 
 /*
- * If `image` is an archive, compressed, or another kind of filesystem, disk image or volume, print a
- * hint that names it, and the tools to use.
+ * If `image` is an archive, compressed, or another kind of filesystem, disk image or volume, print
+ * a hint that names it, and the tools to use.
  */
 void cli_foreign_hint(const char *image);
 
