@@ -37,6 +37,16 @@ static int change(struct dbg *d, xw_ino ino, const struct xw_update_xattr *x)
 	return rc ? rc : dbg_step_end(d, xw_update_set_xattr(u, ino, x));
 }
 
+/* A debugger may store any attribute, also one that Linux never returns. */
+static void warn_unusable(struct dbg *d, const char *file, const struct xw_update_xattr *x)
+{
+	const char *why = xw_xattr_unusable(x->name, strlen(x->name), x->value, x->len);
+
+	if (why)
+		xw_log(&d->diag, XW_LOG_WARN, "%s: attribute %.300s: %s; Linux will not return it",
+		       file, x->name, why);
+}
+
 static int verb_ea_set(struct dbg *d, int argc, char **argv)
 {
 	static const size_t size = XW_XATTR_VALUE_MAX + 1;
@@ -58,7 +68,11 @@ static int verb_ea_set(struct dbg *d, int argc, char **argv)
 		rc = buf ? read_value(d, file, buf, size, &x.len)
 			 : xw_fail_nomem(&d->diag, "value");
 	}
-	return rc ? rc : change(d, ino, &x);
+	if (!rc)
+		rc = change(d, ino, &x);
+	if (!rc)
+		warn_unusable(d, argv[optind], &x);
+	return rc;
 }
 
 /* Missing attributes are ignored, as in the stock debugger. */

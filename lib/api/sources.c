@@ -284,6 +284,11 @@ static int open_xattrs(struct xw_intake *in, struct xw_placer *p, uint32_t extra
 	return rc ? xw_fail_nomem(&in->m->diag, "xattr sharing") : 0;
 }
 
+static struct xw_spool_opts spool_opts(const struct xw_mkfs *m)
+{
+	return (struct xw_spool_opts){m->spool_dir, m->spool_limited, m->spool_limit};
+}
+
 int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 {
 	const uint32_t extra = XW_MIN(p->enc.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
@@ -307,6 +312,7 @@ int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 	in->fill.whiteouts = m->whiteouts;
 	in->fill.whiteouts_default = m->whiteouts == XW_WHITEOUTS_AUTO;
 	in->fill.keep_images = m->no_oci;
+	in->fill.spool = spool_opts(m);
 	in->fill.plain_root = !m->params.root_from_source;
 	in->fill.no_overwrite_dir = m->no_overwrite_dir;
 	in->fill.tick = xw_intake_tick_entry;
@@ -405,7 +411,7 @@ static int read_sources(struct xw_intake *in, bool threaded, const struct xw_fil
 		.excluded_arg = &m->select,
 		.no_oci = m->no_oci,
 		.platform = m->platform,
-		.spool = {m->spool_dir, m->spool_limited, m->spool_limit},
+		.spool = spool_opts(m),
 	};
 	int rc = xw_run_oci_config_needed(m, 0);
 

@@ -244,6 +244,7 @@ static int set_entry(struct part *c)
 	c->off = c->sum = 0;
 	c->data = e->type == XW_ET_REG && h->size;
 	e->size = c->data ? h->size : 0;
+	e->single = h->links < 2;
 	if (e->type == XW_ET_LNK)
 		rc = read_target(c);
 	if (!rc)

@@ -79,17 +79,22 @@ static struct xw_oci_open oci_open(const struct opening *op)
 		.name = op->name, .spec = op->spec, .o = op->o, .diag = op->diag};
 }
 
+/* Is the data that of a regular file from its beginning on, not compressed? */
+static bool is_file(const struct opening *op, unsigned depth)
+{
+	return !depth && S_ISREG(op->st.st_mode) && !op->start;
+}
+
 /* 1: *out is a container image; 0: *f is not one; negative: a failure. */
 static int try_image(struct opening *op, struct xw_feed **f, unsigned depth, bool tar,
 		     struct xw_source **out)
 {
 	const struct xw_oci_open p = oci_open(op);
-	const bool in_place = !depth && S_ISREG(op->st.st_mode) && !op->start;
 
 	if (op->o->no_oci)
 		return 0;
 	if (tar)
-		return xw_oci_try_tar(f, in_place ? op->fd : -1, op->total, &p, out);
+		return xw_oci_try_tar(f, is_file(op, depth) ? op->fd : -1, op->total, &p, out);
 	return op->spec ? xw_fail(op->diag, XW_ERR_INPUT,
 				  "%s: is not an archive of a container image", op->name)
 			: 0;
@@ -107,6 +112,8 @@ static int open_plain(struct opening *op, struct xw_feed *feed, unsigned depth,
 					    .diag = op->diag,
 					    .total = op->total,
 					    .compressed = compressed,
+					    .in_file = is_file(op, depth),
+					    .fd = op->fd,
 					    .drain = drain};
 	ssize_t have = xw_feed_peek(f, LOOK);
 	struct xw_input *in;

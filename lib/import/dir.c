@@ -218,6 +218,7 @@ static void set_stat(struct dir *d, const struct stat *st, enum xw_etype type)
 {
 	d->e.path = path_of(d);
 	d->e.type = type;
+	d->e.single = st->st_nlink < 2;
 	d->e.mode = st->st_mode & 07777;
 	d->e.uid = st->st_uid;
 	d->e.gid = st->st_gid;

@@ -29,6 +29,8 @@ enum xw_fill_existing {
 	XW_FILL_SKIP, /* skip the entry */
 };
 
+struct xw_unselected;
+
 struct xw_fill {
 	/* set by the caller */
 	struct xw_tree *tree;
@@ -53,6 +55,7 @@ struct xw_fill {
 	 * stays as it is. false: -E root_from_source.
 	 */
 	bool plain_root;
+	struct xw_spool_opts spool; /* limits for temporary files */
 	bool no_overwrite_dir; /* existing directories keep owner, mode and xattrs */
 	/* Called before each entry is added; `entries` includes it. Non-zero ends the run. */
 	int (*tick)(void *arg, uint64_t entries);
@@ -79,6 +82,7 @@ struct xw_fill {
 	bool large_file; /* a file of 2 GiB or more was added */
 	/* internal directories of union filesystems, see whiteout.c */
 	XW_VEC(struct xw_blink *) internal_dirs;
+	struct xw_unselected *unselected; /* files that are left out; NULL: none */
 	struct xw_table origins; /* archive members by name, see renamed.c */
 };
 
@@ -141,6 +145,26 @@ int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
  */
 int xw_fill_check_renamed(struct xw_fill *f, const struct xw_entry *e, const struct xw_path_at *at,
 			  const struct xw_binode *was);
+/*
+ * entry.c: add an entry that is neither a directory nor a hard link, in the place of `old`, which
+ * may be NULL.
+ */
+int xw_fill_add_file(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+		     const struct xw_path_at *at, struct xw_blink *old);
+/* Write the payload of the entry as the contents of n, which has none. */
+int xw_fill_contents(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+		     struct xw_binode *n);
+/* Set mode, owner, times and extended attributes; the times only. */
+int xw_fill_set_attributes(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n);
+void xw_fill_set_times(struct xw_fill *f, const struct xw_entry *e, struct xw_binode *n);
+/* The inode in the tree to which a hard link refers. XW_ERR_NOTFOUND, without a message: none. */
+int xw_fill_link_target(struct xw_fill *f, const struct xw_entry *e, struct xw_binode **target);
+/* Replace the contents of n, if it is a regular file, by the payload of a hard link, if any. */
+int xw_fill_link_data(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+		      struct xw_binode *n);
+/* hardlink.c: add a hard link in the place of `old`. */
+int xw_fill_add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw_entry *e,
+			 const struct xw_path_at *at, struct xw_blink *old);
 /* table_entry.c: add an entry of a device table. */
 int xw_fill_table_entry(struct xw_fill *f, const struct xw_entry *e);
 /*

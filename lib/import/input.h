@@ -20,6 +20,10 @@ struct xw_archive_params {
 	uint64_t total; /* size of the input if known, else 0 */
 	bool compressed; /* progress is counted in compressed bytes */
 	bool drain; /* read a stream on after the end of the archive, see xw_input_read_limit() */
+	/* tar: the input is this regular file from file_off on, not compressed */
+	bool in_file;
+	int fd;
+	uint64_t file_off;
 	bool verified; /* tar: verified by a digest, so a missing end mark is not truncation */
 };
 

@@ -316,11 +316,28 @@ static int set_size(struct la *l, struct archive_entry *ae)
 	return set_sparse(l, ae);
 }
 
+/* Has the format no hard links? */
+static bool is_linkless(struct archive *a)
+{
+	switch (archive_format(a) & ARCHIVE_FORMAT_BASE_MASK) {
+	case ARCHIVE_FORMAT_7ZIP:
+	case ARCHIVE_FORMAT_AR:
+	case ARCHIVE_FORMAT_CAB:
+	case ARCHIVE_FORMAT_LHA:
+	case ARCHIVE_FORMAT_WARC:
+	case ARCHIVE_FORMAT_ZIP:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int set_entry(struct la *l, struct archive_entry *ae)
 {
 	memset(&l->e, 0, sizeof(l->e));
 	l->off = 0;
 	l->e.pos = (uint64_t)archive_read_header_position(l->a);
+	l->e.single = is_linkless(l->a);
 	if (set_names(l, ae))
 		return l->failed;
 	if (archive_entry_is_encrypted(ae))

@@ -116,7 +116,7 @@ static int add_feeds(struct oci *c, struct xw_feed **f, bool plain)
 
 static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 {
-	const struct xw_archive_params p = {
+	struct xw_archive_params p = {
 		.name = l->label,
 		.diag = c->src.diag,
 		.compressed = true, /* read to the end of the input */
@@ -137,6 +137,9 @@ static int open_layer(struct oci *c, const struct xw_oci_layer *l)
 	plain = is_plain(c);
 	if (plain < 0)
 		return plain;
+	p.in_file = plain;
+	p.fd = c->blob.blob.fd;
+	p.file_off = c->blob.blob.off;
 	rc = begin_digests(c, l, plain);
 	if (rc)
 		return rc;
@@ -243,6 +246,13 @@ static int oci_read(struct xw_source *s, const void **buf, size_t *len, uint64_t
 	return rc < 0 ? layer_failed(c, rc) : rc;
 }
 
+static bool oci_stored(const struct xw_source *s, int *fd, uint64_t *off)
+{
+	const struct oci *c = (const struct oci *)s;
+
+	return c->layer && xw_source_stored(c->layer, fd, off);
+}
+
 static uint64_t oci_consumed(const struct xw_source *s)
 {
 	const struct oci *c = (const struct oci *)s;
@@ -306,7 +316,8 @@ int xw_oci_open(struct xw_store *store, const struct xw_oci_open *p, struct xw_s
 						 .read = oci_read,
 						 .close = oci_close,
 						 .consumed = oci_consumed,
-						 .layer = oci_layer};
+						 .layer = oci_layer,
+						 .stored = oci_stored};
 	struct oci *c = calloc(1, sizeof(*c));
 	int rc;
 

@@ -60,6 +60,7 @@ struct xw_entry {
 	uint32_t dev_major, dev_minor; /* devices only */
 	/* Hard links: payload of `size` bytes replaces the contents of the target (cpio, pax). */
 	bool link_data;
+	bool single; /* the source has no hard link to this name */
 	/*
 	 * segs is the data map; payload pieces have file offsets. If false, gaps between pieces
 	 * (libarchive) are holes, too.
@@ -99,6 +100,12 @@ struct xw_source_ops {
 	 * 0 after the last one, or a failure. NULL: a single layer, already started.
 	 */
 	int (*layer)(struct xw_source *s);
+	/*
+	 * Is the payload of the current entry, none of which was read, stored unchanged in a
+	 * regular file? Then *fd, which stays open until the next layer or the end of the source,
+	 * and the offset in it; with a data map only the segments are stored. NULL: no.
+	 */
+	bool (*stored)(const struct xw_source *s, int *fd, uint64_t *off);
 };
 
 struct xw_source {
@@ -175,6 +182,11 @@ static inline int xw_source_next(struct xw_source *s, const struct xw_entry **e)
 static inline int xw_source_read(struct xw_source *s, const void **buf, size_t *len, uint64_t *off)
 {
 	return s->ops->read(s, buf, len, off);
+}
+
+static inline bool xw_source_stored(const struct xw_source *s, int *fd, uint64_t *off)
+{
+	return s->ops->stored && s->ops->stored(s, fd, off);
 }
 
 static inline void xw_source_close(struct xw_source *s)

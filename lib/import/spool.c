@@ -39,42 +39,43 @@ static int open_nameless(const char *dir)
 	return fd;
 }
 
-struct spool {
-	const struct xw_spool_opts *o;
-	const char *dir, *name;
-	struct xw_diag *diag;
-	int fd;
-	uint64_t size;
-	uint64_t room; /* may be written before free space is checked again */
-};
+static const char *dir_of(const struct xw_spool_file *s)
+{
+	return s->o->dir && *s->o->dir ? s->o->dir : USUAL_DIR;
+}
 
 /* `why` is followed by a number of bytes; `what` is a further option that would help. */
-static int too_large(const struct spool *s, const char *why, uint64_t bytes, const char *what)
+static int too_large(const struct xw_spool_file *s, struct xw_diag *diag, const char *why,
+		     uint64_t bytes, const char *what)
 {
 	struct statfs st;
 	const bool memory = !fstatfs(s->fd, &st) && (uint64_t)st.f_type == TMPFS_MAGIC;
 
-	return xw_fail(s->diag, XW_ERR_HOSTFULL,
-		       "%s: a piped or compressed container image is spooled to a "
-		       "temporary file in %s%s: %s %llu bytes (--tmpdir DIR selects another "
-		       "directory%s)",
-		       s->name, s->dir, memory ? " (tmpfs, memory)" : "", why,
+	return xw_fail(diag, XW_ERR_HOSTFULL,
+		       "%s: %s spooled to a temporary file in %s%s: %s %llu bytes (--tmpdir DIR "
+		       "selects another directory%s)",
+		       s->name, s->what, dir_of(s), memory ? " (tmpfs, memory)" : "", why,
 		       (unsigned long long)bytes, what);
+}
+
+int xw_spool_limit(const struct xw_spool_file *s, uint64_t n, struct xw_diag *diag)
+{
+	if (!s->o->limited || (n <= s->o->limit && s->size <= s->o->limit - n))
+		return 0;
+	return too_large(s, diag, "it is larger than --spool-limit,", s->o->limit, "");
 }
 
 /*
  * Check that n more bytes may be written. Filesystems that do not report their size have no
  * reserve. Free space is checked once per CHECK_BYTES, since statvfs() is slow on a network.
  */
-static int check_room(struct spool *s, size_t n)
+static int check_room(struct xw_spool_file *s, size_t n, struct xw_diag *diag)
 {
 	struct statvfs v;
 	uint64_t reserve, avail;
 
 	if (s->o->limited)
-		return s->size + n <= s->o->limit
-			       ? 0
-			       : too_large(s, "it is larger than --spool-limit,", s->o->limit, "");
+		return xw_spool_limit(s, n, diag);
 	if (n <= s->room) {
 		s->room -= n;
 		return 0;
@@ -84,63 +85,84 @@ static int check_room(struct spool *s, size_t n)
 	reserve = n + XW_MIN((uint64_t)v.f_blocks * v.f_frsize / RESERVE_PART, RESERVE_MAX);
 	avail = (uint64_t)v.f_bavail * v.f_frsize;
 	if (avail < reserve)
-		return too_large(s, "the filesystem is nearly full after", s->size,
+		return too_large(s, diag, "the filesystem is nearly full after", s->size,
 				 ", --spool-limit SIZE fills it nevertheless");
 	s->room = XW_MIN(avail - reserve, CHECK_BYTES);
 	return 0;
 }
 
-static int write_piece(struct spool *s, const char *buf, size_t n)
+int xw_spool_open(struct xw_spool_file *s, struct xw_diag *diag)
 {
-	const int rc = check_room(s, n);
+	s->size = s->room = 0;
+	s->fd = open_nameless(dir_of(s));
+	if (s->fd >= 0)
+		return 0;
+	return xw_fail_errno(diag, XW_ERR_IO, errno,
+			     "%s: cannot create a temporary file in %s (--tmpdir DIR selects "
+			     "another directory)",
+			     s->name, dir_of(s));
+}
+
+static int fail_write(const struct xw_spool_file *s, int err, struct xw_diag *diag)
+{
+	return xw_fail_errno(diag, XW_ERR_IO, err, "%s: cannot write a temporary file in %s",
+			     s->name, dir_of(s));
+}
+
+int xw_spool_write(struct xw_spool_file *s, const void *buf, size_t n, struct xw_diag *diag)
+{
+	const int rc = check_room(s, n, diag);
 	int err;
 
 	if (rc)
 		return rc;
 	err = xw_write_all(s->fd, buf, n);
 	if (err == ENOSPC || err == EDQUOT || err == EFBIG)
-		return too_large(s,
+		return too_large(s, diag,
 				 err == EDQUOT  ? "the disk quota is exceeded after"
 				 : err == EFBIG ? "the file size limit is reached after"
 						: "no space is left after",
 				 s->size, "");
 	if (err)
-		return xw_fail_errno(s->diag, XW_ERR_IO, err,
-				     "%s: cannot write a temporary file in %s", s->name, s->dir);
+		return fail_write(s, err, diag);
 	s->size += n;
 	return 0;
 }
 
-static int copy(struct xw_feed *f, struct spool *s)
+int xw_spool_cut(struct xw_spool_file *s, uint64_t size, struct xw_diag *diag)
+{
+	if (ftruncate(s->fd, (off_t)size) || lseek(s->fd, (off_t)size, SEEK_SET) < 0)
+		return fail_write(s, errno, diag);
+	s->size = size;
+	return 0;
+}
+
+static int copy(struct xw_feed *f, struct xw_spool_file *s, struct xw_diag *diag)
 {
 	auto_free char *buf = malloc(PIECE);
 	ssize_t n;
 
 	if (!buf)
-		return xw_fail_nomem(s->diag, "read buffers");
+		return xw_fail_nomem(diag, "read buffers");
 	while ((n = xw_feed_read(f, buf, PIECE)) > 0) {
-		const int rc = write_piece(s, buf, (size_t)n);
+		const int rc = xw_spool_write(s, buf, (size_t)n, diag);
 
 		if (rc)
 			return rc;
 	}
-	return n ? xw_fail(s->diag, (int)n, "%s: %s", s->name, f->err) : 0;
+	return n ? xw_fail(diag, (int)n, "%s: %s", s->name, f->err) : 0;
 }
 
 int xw_spool(struct xw_feed *f, const struct xw_spool_opts *o, const char *name,
 	     struct xw_diag *diag, int *fd, uint64_t *size)
 {
-	struct spool s = {
-		.o = o, .dir = o->dir && *o->dir ? o->dir : USUAL_DIR, .name = name, .diag = diag};
-	int rc;
+	struct xw_spool_file s = {
+		.o = o, .name = name, .what = "a piped or compressed container image is"};
+	int rc = xw_spool_open(&s, diag);
 
-	s.fd = open_nameless(s.dir);
-	if (s.fd < 0)
-		return xw_fail_errno(diag, XW_ERR_IO, errno,
-				     "%s: cannot create a temporary file in %s (--tmpdir DIR "
-				     "selects another directory)",
-				     name, s.dir);
-	rc = copy(f, &s);
+	if (rc)
+		return rc;
+	rc = copy(f, &s, diag);
 	if (rc)
 		close(s.fd);
 	*fd = rc ? -1 : s.fd;

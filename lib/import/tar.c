@@ -111,6 +111,15 @@ static uint64_t tar_consumed(const struct xw_source *s)
 	return t->compressed ? xw_input_raw(t->in) : xw_input_pos(t->in);
 }
 
+static bool tar_stored(const struct xw_source *s, int *fd, uint64_t *off)
+{
+	const struct xw_tar *t = (const struct xw_tar *)s;
+
+	*fd = t->fd;
+	*off = t->file_off + xw_input_pos(t->in);
+	return t->in_file;
+}
+
 static void tar_close(struct xw_source *s)
 {
 	struct xw_tar *t = (struct xw_tar *)s;
@@ -128,8 +137,11 @@ static void tar_close(struct xw_source *s)
 
 int xw_tar_open(struct xw_input *in, const struct xw_archive_params *p, struct xw_source **out)
 {
-	static const struct xw_source_ops ops = {
-		.next = tar_next, .read = tar_read, .close = tar_close, .consumed = tar_consumed};
+	static const struct xw_source_ops ops = {.next = tar_next,
+						 .read = tar_read,
+						 .close = tar_close,
+						 .consumed = tar_consumed,
+						 .stored = tar_stored};
 	struct xw_tar *t = calloc(1, sizeof(*t));
 
 	if (t)
@@ -144,6 +156,9 @@ int xw_tar_open(struct xw_input *in, const struct xw_archive_params *p, struct x
 	t->src.diag = p->diag;
 	t->in = in;
 	t->compressed = p->compressed;
+	t->in_file = p->in_file;
+	t->fd = p->fd;
+	t->file_off = p->file_off;
 	t->drain = p->drain;
 	t->verified = p->verified;
 	*out = &t->src;

@@ -21,6 +21,10 @@ struct xw_tar {
 	struct xw_source src;
 	struct xw_input *in;
 	bool compressed;
+	/* the archive in a file, as in struct xw_archive_params */
+	bool in_file;
+	int fd;
+	uint64_t file_off;
 	bool drain; /* read on after the end of the archive, see xw_input_read_limit() */
 	bool verified; /* verified by a digest: a missing end mark does not mean truncation */
 	int failed; /* code that all further calls return */

@@ -309,6 +309,10 @@ fails 1 'out/x' "dump into nowhere"
 cp img own.img
 mkfs -q -O journal_dev -b 4096 own.jnl 4M
 dbg -w -R "ea_set /file user.a b" own.img
+dbg -w -R "ea_set /file security.capability short" own.img
+is "ea_set warns of an attribute that Linux does not return" grep -q "warning: /file: attribute security.capability: its value is not a capability set" .err
+dbg -R "ea_get /file security.capability" own.img
+is "  and stores it" grep -q short .out
 cp own.img own.saved
 cp own.jnl own.jnl.saved
 ln own.img own.hard
@@ -668,4 +672,4 @@ dbg -R "filefrag -r /closed" far.img
 equal "filefrag of a directory inside itself: it is said" "$RC $(grep -c '/closed/in/loop: .*another name' .err)" "1 1"
 chmod -R u+w far far.out far.loop
 
-done_testing 251
+done_testing 253

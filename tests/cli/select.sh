@@ -251,25 +251,4 @@ for how in gzip:gz zstd:zst xz:xz bzip2:bz2; do
 	[ $RC = 0 ] && [ ! -s .err ] && [ "$(names i.img | wc -l)" = 12 ] || echo "$how: $RC $(cat .err)"
 done >padded
 equal "zeros behind compressed data are padding" "$(cat padded)" ""
-
-# ---- the first name of a hard link is left out ----
-
-mkdir -p hl/p hl/q && echo contents >hl/p/a && ln hl/p/a hl/q/b && ln hl/p/a hl/q/c
-tar --sort=name -cf hl.tar -C hl p q
-for option in "--exclude p" "--exclude p/a"; do
-	rm -f i.img
-	# shellcheck disable=SC2086
-	mkfs -q $option -d hl.tar i.img
-	fails 1 "hl.tar: q/b: hard link to p/a, which is left out by --exclude; from a directory, the contents are kept" "$option, archive"
-	rm -f i.img
-	# shellcheck disable=SC2086
-	mkfs -q $option -d hl i.img
-	rm -rf x && "$EXPORT" -x x i.img >/dev/null 2>&1
-	equal "$option, directory" "$RC $(cat x/q/b) $(stat -c %h x/q/c)" "0 contents 2"
-done
-mkdir sl && echo contents >sl/a && mkdir sl/q && ln sl/a sl/q/b
-tar -cf sl.tar -C sl a q
-rm -f i.img
-mkfs -q --strip-components 1 -d sl.tar i.img
-fails 1 "sl.tar: q/b: hard link to a, which is left out by --strip-components" "--strip-components"
-done_testing 58
+done_testing 53
