@@ -35,9 +35,9 @@ void xw_partitions_free(struct xw_partitions *p);
 /*
  * Where the place of a filesystem ends that begins at byte `start` of a disk of `size` bytes. In
  * this order: at the end of the partition that begins there, at the end of the partition that
- * contains this byte, at the begin of the next partition or container. Where partitions overlap, the
- * one that ends first counts. Where the table or a container leaves no place, the end is `start`.
- * Never beyond `size`.
+ * contains this byte, at the begin of the next partition or container. Where partitions overlap,
+ * the one that ends first counts. Where the table or a container leaves no place, the end is
+ * `start`. Never beyond `size`.
  */
 uint64_t xw_partitions_end(const struct xw_partitions *p, uint64_t start, uint64_t size);
 /* The partition, other than a container, that begins at byte `start`; NULL: none. */
