@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "disk/xattrblk.h"
 #include "read/xattrs.h"
 #include "walk/dirblock.h"
@@ -107,7 +106,7 @@ static int dir_block(struct dirwalk *w)
 
 		e.off = bs - XW_DIR_TAIL;
 		e.is_csum = true;
-		e.csum = peek32(w->buf + bs - 4);
+		e.csum = xw_dir_tail_csum(w->buf, bs);
 		rc = w->fn(w->arg, &e);
 	}
 	return rc;
@@ -147,7 +146,7 @@ static int inline_dir(struct dirwalk *w, const uint8_t *raw)
 		dbg_complain_diag(w->d, rc);
 	rc = emit_dot(w, ".", w->ino);
 	if (!rc)
-		rc = emit_dot(w, "..", peek32(w->in->block));
+		rc = emit_dot(w, "..", xw_inode_slot(w->in, 0));
 	if (!rc)
 		rc = entries(w,
 			     &(struct xw_dirblock_area){.data = w->in->block + 4,

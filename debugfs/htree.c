@@ -24,7 +24,6 @@
 #include <uuid/uuid.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 
 struct htree {
 	struct dbg *d;
@@ -75,12 +74,7 @@ static void hash_of(const struct htree *h, const struct xw_dirent *e, struct xw_
 
 	*out = (struct xw_dx_hash){0};
 	if (h->hash_version == XW_DX_SIPHASH) { /* keyed: the hash is stored with the entry */
-		const size_t at = (e->name_len + 3u) & ~3u;
-
-		if (e->rec_len >= XW_DIRENT_HDR + at + 8) {
-			out->major = peek32((const uint8_t *)e->name + at);
-			out->minor = peek32((const uint8_t *)e->name + at + 4);
-		}
+		(void)xw_dirent_hash(e, &out->major, &out->minor);
 		return;
 	}
 	memcpy(name, e->name, e->name_len);
@@ -166,18 +160,18 @@ static void begin_leaf(struct htree *h, uint32_t lblk, xw_blk pblk)
 	xw_json_array(j, "entries");
 }
 
-/* sum: the checksum in the leaf; NULL: none. */
-static void end_leaf(struct htree *h, const uint8_t *sum, unsigned *col)
+/* has_sum: the leaf has a checksum. */
+static void end_leaf(struct htree *h, bool has_sum, uint32_t sum, unsigned *col)
 {
 	if (!h->d->json) {
-		if (sum)
-			dbg_wrap(h->d, col, "leaf block checksum: 0x%08" PRIx32 "  ", peek32(sum));
+		if (has_sum)
+			dbg_wrap(h->d, col, "leaf block checksum: 0x%08" PRIx32 "  ", sum);
 		fputc('\n', h->d->out);
 		return;
 	}
 	xw_json_end(&h->d->js, ']');
-	if (sum)
-		xw_json_u64(&h->d->js, "checksum", peek32(sum));
+	if (has_sum)
+		xw_json_u64(&h->d->js, "checksum", sum);
 	xw_json_end(&h->d->js, '}');
 }
 
@@ -194,7 +188,7 @@ static int dump_leaf(struct htree *h, uint32_t lblk, uint8_t *buf)
 	tail = h->csum && xw_dir_has_tail(buf, bs);
 	begin_leaf(h, lblk, pblk);
 	rc = leaf_entries(h, lblk, buf, bs - (tail ? XW_DIR_TAIL : 0), &col);
-	end_leaf(h, tail ? buf + bs - 4 : NULL, &col);
+	end_leaf(h, tail, tail ? xw_dir_tail_csum(buf, bs) : 0, &col);
 	if (tail && !h->d->how.no_csum &&
 	    xw_dir_block_verify(buf, bs, xw_image_inode_seed(h->d->img, h->ino, h->in)))
 		dbg_complain(h->d, "block %" PRIu32 ": checksum mismatch", lblk);
@@ -240,26 +234,28 @@ static void end_entry(struct htree *h)
 static void begin_node(struct htree *h, unsigned level)
 {
 	const uint8_t *buf = node_at(h, level);
-	const unsigned off = entries_of(level), limit = peek16(buf + off);
-	const unsigned count = peek16(buf + off + 2);
-	const size_t tail = off + (size_t)limit * 8;
-	const bool csum = h->csum && tail + 8 <= h->d->img->block_size;
+	const unsigned off = entries_of(level);
 	struct xw_json *j = &h->d->js;
+	unsigned limit, count;
+	uint32_t sum = 0;
+	bool csum;
 
+	xw_dx_limit_peek(buf, off, &limit, &count);
+	csum = h->csum && xw_dx_csum_peek(buf, h->d->img->block_size, off, &sum);
 	if (h->d->json) {
 		if (level)
 			xw_json_object(j, "node");
 		xw_json_u64(j, "count", count);
 		xw_json_u64(j, "limit", limit);
 		if (csum)
-			xw_json_u64(j, "checksum", peek32(buf + tail + 4));
+			xw_json_u64(j, "checksum", sum);
 		xw_json_array(j, "entries");
 		return;
 	}
 	fprintf(h->d->out, "Number of entries (count): %u\nNumber of entries (limit): %u\n", count,
 		limit);
 	if (csum)
-		fprintf(h->d->out, "Checksum: 0x%08" PRIx32 "\n", peek32(buf + tail + 4));
+		fprintf(h->d->out, "Checksum: 0x%08" PRIx32 "\n", sum);
 	for (unsigned i = 0; i < count; i++)
 		begin_entry(h, i);
 	fputc('\n', h->d->out);
@@ -468,7 +464,7 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 					     {'c', .given = &fold},
 					     {'v', .given = &verbose},
 					     {0}};
-	uint8_t uuid[16] = {0};
+	struct xw_super seeded = {0}; /* has the seed alone */
 	auto_free char *name = NULL;
 	char text[37];
 	int rc = dbg_options(d, argc, argv, options);
@@ -478,16 +474,15 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 	/* by default, hash version and seed of the open image */
 	if (sb) {
 		version = xw_dx_version(sb, sb->def_hash_version);
-		memcpy(uuid, sb->hash_seed, sizeof(uuid));
+		memcpy(seeded.hash_seed, sb->hash_seed, sizeof(seeded.hash_seed));
 	}
 	if (hash_name && hash_version(hash_name, &version))
 		return xw_fail(&d->diag, XW_ERR_USAGE, "unknown hash '%s'", hash_name);
-	if (seed_text && uuid_parse(seed_text, uuid))
+	if (seed_text && uuid_parse(seed_text, seeded.hash_seed))
 		return xw_fail(&d->diag, XW_ERR_USAGE, "'%s' is not a UUID", seed_text);
 	if (optind + 1 != argc)
 		return DBG_USAGE;
-	for (int i = 0; i < 4; i++)
-		seed[i] = peek32(uuid + 4 * i);
+	xw_dx_seed(&seeded, seed);
 	name = strdup(argv[optind]);
 	if (!name)
 		return xw_fail_nomem(&d->diag, "name");
@@ -504,7 +499,7 @@ static int verb_dx_hash(struct dbg *d, int argc, char **argv)
 		xw_json_end(&d->js, '}');
 		return 0;
 	}
-	uuid_unparse_lower(uuid, text);
+	uuid_unparse_lower(seeded.hash_seed, text);
 	if (verbose)
 		fprintf(d->out, "Hash algorithm: %s\nHash seed: %s\n", field_hashes[version], text);
 	dbg_printf(d, "Hash of %s is 0x%0" PRIx32 " (minor 0x%0" PRIx32 ")\n", argv[optind],

@@ -204,7 +204,7 @@ static int print_link(struct dbg *d, xw_ino ino, const struct xw_inode *in, cons
 
 static void print_device(struct dbg *d, const struct xw_inode *in)
 {
-	const bool is_new = !peek32(in->block) && peek32(in->block + 4);
+	const bool is_new = !xw_inode_slot(in, 0) && xw_inode_slot(in, 1);
 	uint32_t major, minor;
 
 	xw_inode_get_rdev(in, &major, &minor);

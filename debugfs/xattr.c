@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 
 enum { LISTED_MAX = 40, UNPRINTABLE_MAX = 3 };
 
@@ -290,17 +289,19 @@ void dbg_dump_xattr_block(struct dbg *d, const uint8_t *block)
 {
 	struct xw_xattr_bhdr h;
 	struct xw_walk_xattr it;
+	uint32_t reserved[3];
 
-	fprintf(d->out, "magic = %08" PRIx32 ", length = %" PRIu32 "\n", peek32(block),
+	fprintf(d->out, "magic = %08" PRIx32 ", length = %" PRIu32 "\n", xw_xattr_magic(block),
 		d->img->block_size);
-	if (peek32(block) != XW_XATTR_MAGIC)
+	if (xw_xattr_magic(block) != XW_XATTR_MAGIC)
 		return;
+	xw_xattr_bhdr_reserved(block, reserved);
 	if (xw_xattr_bhdr_decode(block, &h))
 		dbg_complain(d, "more than one block, which no system supports");
 	fprintf(d->out, "refcount = %" PRIu32 ", blocks = %" PRIu32 "\n", h.refcount, h.blocks);
 	fprintf(d->out, "hash = %08" PRIx32 ", checksum = %08" PRIx32 "\n", h.hash, h.checksum);
-	fprintf(d->out, "reserved: %08" PRIx32 " %08" PRIx32 " %08" PRIx32 "\n\n",
-		peek32(block + 20), peek32(block + 24), peek32(block + 28));
+	fprintf(d->out, "reserved: %08" PRIx32 " %08" PRIx32 " %08" PRIx32 "\n\n", reserved[0],
+		reserved[1], reserved[2]);
 	xw_walk_xattr_block(&it, block, d->img->block_size);
 	dump_entries(d, &it);
 }
@@ -313,9 +314,9 @@ void dbg_dump_xattr_inode(struct dbg *d, const uint8_t *area, size_t size)
 		dbg_complain(d, "no room for attributes");
 		return;
 	}
-	fprintf(d->out, "magic = %08" PRIx32 ", length = %zu, value_start =%d \n\n", peek32(area),
-		size, XW_XATTR_IHDR);
-	if (peek32(area) != XW_XATTR_MAGIC)
+	fprintf(d->out, "magic = %08" PRIx32 ", length = %zu, value_start =%d \n\n",
+		xw_xattr_magic(area), size, XW_XATTR_IHDR);
+	if (xw_xattr_magic(area) != XW_XATTR_MAGIC)
 		return;
 	xw_walk_xattr_inode(&it, area, size);
 	dump_entries(d, &it);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "journal/log.h"
 #include "open/journal.h"
 #include "phases/super.h"
@@ -42,6 +41,7 @@ static bool is_block_0(struct fsck *f, const struct fsck_journal *j)
 {
 	struct fsck_journal saved = *j;
 	uint8_t raw[XW_JSB_SIZE];
+	uint32_t type, sequence;
 	struct xw_jsb jsb;
 
 	if (fsck_journal_from_saved(f, &saved))
@@ -49,8 +49,7 @@ static bool is_block_0(struct fsck *f, const struct fsck_journal *j)
 	if (xw_dev_pread(f->ses.dev, raw, sizeof(raw), j->first * f->ses.img->block_size))
 		return false;
 	(void)xw_jsb_decode(raw, &jsb);
-	return getbe32(*(const be32 *)raw) == XW_JBD2_MAGIC &&
-	       jsb.blocksize == f->ses.img->block_size;
+	return xw_jblock_header(raw, &type, &sequence) && jsb.blocksize == f->ses.img->block_size;
 }
 
 static int clear_recover(struct fsck *f)
@@ -153,7 +152,7 @@ static int check_saved(struct fsck *f, const struct fsck_journal *j)
 	uint32_t saved[17];
 
 	for (unsigned i = 0; i < 15; i++)
-		saved[i] = peek32(j->in.block + (size_t)4 * i);
+		saved[i] = xw_inode_slot(&j->in, i);
 	saved[15] = (uint32_t)(j->in.size >> 32);
 	saved[16] = (uint32_t)j->in.size;
 	if (sb->jnl_backup_type == FSCK_JOURNAL_SAVED_TYPE &&

@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "dev/overlay.h"
+#include "disk/redo.h"
 #include "disk/super.h"
 #include "journal/txn.h"
 
@@ -65,7 +66,7 @@ struct xw_block_source xw_change_source(struct xw_change *c);
 int xw_change_apply(struct xw_change *c);
 
 /* The unit that media write atomically. */
-#define XW_CHANGE_SECTOR 512u
+#define XW_CHANGE_SECTOR XW_REDO_SECTOR
 uint64_t xw_change_hash(const uint8_t sector[XW_CHANGE_SECTOR]);
 
 #endif

@@ -96,9 +96,9 @@ static int check_store(const struct xw_change *c, struct xw_redo_store *store, b
 		*c->diag = before; /* create() reports a problem with the file, if it matters */
 	if (redo) {
 		(void)xw_super_decode(c->new_super, &sb);
-		other = memcmp(redo->uuid, sb.uuid, sizeof(sb.uuid)) != 0;
+		other = memcmp(redo->h.uuid, sb.uuid, sizeof(sb.uuid)) != 0;
 		(void)xw_super_decode(c->old_super, &sb);
-		other = other && memcmp(redo->uuid, sb.uuid, sizeof(sb.uuid)) != 0;
+		other = other && memcmp(redo->h.uuid, sb.uuid, sizeof(sb.uuid)) != 0;
 	}
 	xw_redo_close(redo);
 	if (!other)

@@ -13,45 +13,17 @@
  */
 #include "config.h"
 
-#include <assert.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/crc.h"
-#include "base/endian.h"
 #include "base/search.h"
 #include "commit/inside.h"
 #include "commit/super.h"
 #include "dev/runs.h"
+#include "disk/redo_list.h"
 
-#define MAGIC "XW-INSD1"
 #define LIST_MAX (1u << 20) /* maximum number of blocks of a valid list */
-
-struct XW_ON_DISK disk_run {
-	le64 start;
-	le64 len;
-};
-
-struct XW_ON_DISK disk_list {
-	uint8_t magic[8];
-	le32 block_size;
-	le32 csum;
-	uint8_t uuid[16];
-	le64 nonce;
-	le64 bytes;
-	le64 next;
-	le32 n;
-	le32 index;
-	le64 size;
-	uint8_t reserved[8];
-	struct disk_run runs[];
-};
-
-static_assert(offsetof(struct disk_list, csum) == 0x0C, "list of a redo record");
-static_assert(offsetof(struct disk_list, nonce) == 0x20, "list of a redo record");
-static_assert(offsetof(struct disk_list, runs) == 0x50, "list of a redo record");
 
 struct inside {
 	struct xw_redo_store store;
@@ -77,14 +49,9 @@ static struct inside *inside(struct xw_redo_store *s)
 	return (struct inside *)s;
 }
 
-static size_t runs_per_block(uint32_t block_size)
-{
-	return (block_size - sizeof(struct disk_list)) / sizeof(struct disk_run);
-}
-
 static uint64_t list_blocks(uint32_t block_size, size_t runs)
 {
-	return XW_MAX(1, xw_div_up(runs, runs_per_block(block_size)));
+	return XW_MAX(1, xw_div_up(runs, xw_redo_list_max(block_size)));
 }
 
 uint64_t xw_inside_blocks(uint32_t block_size, uint64_t bytes, size_t runs)
@@ -190,50 +157,34 @@ static int open_runs(struct inside *in, struct xw_dev **out)
 	return xw_dev_open_runs(in->base, in->runs.list.v, in->runs.list.n, in->block_size, out);
 }
 
-static uint32_t csum_of(struct disk_list *d, uint32_t block_size)
+/* Write block i of the list, whose first run is runs[at]. buf: a block. */
+static int put_list_block(struct inside *in, uint8_t *buf, size_t i, size_t at)
 {
-	const le32 had = d->csum;
-	uint32_t sum;
+	struct xw_redo_list l = {
+		.block_size = in->block_size,
+		.nonce = in->nonce,
+		.bytes = in->bytes,
+		.next = i + 1 < in->list.n ? in->list.v[i + 1] : 0,
+		.n = (uint32_t)XW_MIN(xw_redo_list_max(in->block_size), in->runs.list.n - at),
+		.index = (uint32_t)i,
+		.size = in->size_before,
+	};
 
-	d->csum = put32(0);
-	sum = xw_crc32c(~0u, d, block_size);
-	d->csum = had;
-	return sum;
-}
-
-/* Write block i of the list, whose first run is runs[at]. */
-static int put_list_block(struct inside *in, struct disk_list *d, size_t i, size_t at)
-{
-	const size_t n = XW_MIN(runs_per_block(in->block_size), in->runs.list.n - at);
-
-	memset(d, 0, in->block_size);
-	memcpy(d->magic, MAGIC, sizeof(d->magic));
-	d->block_size = put32(in->block_size);
-	memcpy(d->uuid, in->uuid, sizeof(d->uuid));
-	d->nonce = put64(in->nonce);
-	d->bytes = put64(in->bytes);
-	d->next = put64(i + 1 < in->list.n ? in->list.v[i + 1] : 0);
-	d->n = put32((uint32_t)n);
-	d->index = put32((uint32_t)i);
-	d->size = put64(in->size_before);
-	for (size_t k = 0; k < n; k++) {
-		d->runs[k].start = put64(in->runs.list.v[at + k].start);
-		d->runs[k].len = put64(in->runs.list.v[at + k].len);
-	}
-	d->csum = put32(csum_of(d, in->block_size));
-	return xw_dev_pwrite(in->base, d, in->block_size, in->list.v[i] * in->block_size);
+	memcpy(l.uuid, in->uuid, sizeof(l.uuid));
+	xw_redo_list_encode(&l, in->runs.list.v + at, buf);
+	return xw_dev_pwrite(in->base, buf, in->block_size, in->list.v[i] * in->block_size);
 }
 
 static int put_list(struct inside *in)
 {
-	auto_free struct disk_list *d = malloc(in->block_size);
-	const size_t per = runs_per_block(in->block_size);
+	auto_free uint8_t *buf = malloc(in->block_size);
+	const size_t per = xw_redo_list_max(in->block_size);
 	int rc = 0;
 
-	if (!d)
+	if (!buf)
 		return xw_fail_nomem(in->diag, "a redo record");
 	for (size_t i = 0; i < in->list.n && !rc; i++)
-		rc = put_list_block(in, d, i, XW_MIN(i * per, in->runs.list.n));
+		rc = put_list_block(in, buf, i, XW_MIN(i * per, in->runs.list.n));
 	return rc ? rc : xw_dev_flush(in->base);
 }
 
@@ -263,37 +214,36 @@ static int inside_publish(struct xw_redo_store *s)
 
 /* ---- an existing record ---- */
 
-static bool is_block_size(uint32_t n)
-{
-	return n >= 1024 && n <= 65536 && !(n & (n - 1));
-}
-
-/* Is this block number i of the list? The other blocks must agree with the first one. */
-static bool is_valid(struct inside *in, struct disk_list *d, size_t i)
+/*
+ * Is this block number i of the list? The other blocks must agree with the first one. Adds its
+ * runs.
+ */
+static int add_block(struct inside *in, const uint8_t *buf, size_t i, struct xw_redo_list *l)
 {
 	const uint64_t blocks = in->base->size / in->block_size;
 
-	if (memcmp(d->magic, MAGIC, sizeof(d->magic)) != 0 ||
-	    get32(d->csum) != csum_of(d, in->block_size))
-		return false;
+	if (xw_redo_list_decode(buf, in->block_size, l))
+		return XW_ERR_NOTFOUND;
 	if (!i) {
-		memcpy(in->uuid, d->uuid, sizeof(in->uuid));
-		in->nonce = get64(d->nonce);
-		in->bytes = get64(d->bytes);
-		in->size_before = get64(d->size);
+		memcpy(in->uuid, l->uuid, sizeof(in->uuid));
+		in->nonce = l->nonce;
+		in->bytes = l->bytes;
+		in->size_before = l->size;
 	}
-	if (get32(d->block_size) != in->block_size || memcmp(d->uuid, in->uuid, sizeof(in->uuid)) ||
-	    get64(d->nonce) != in->nonce || get64(d->bytes) != in->bytes || get32(d->index) != i ||
-	    get32(d->n) > runs_per_block(in->block_size) || get64(d->next) >= blocks)
-		return false;
-	for (size_t k = 0; k < get32(d->n); k++) {
-		const uint64_t start = get64(d->runs[k].start), len = get64(d->runs[k].len);
+	if (memcmp(l->uuid, in->uuid, sizeof(in->uuid)) || l->nonce != in->nonce ||
+	    l->bytes != in->bytes || l->index != i || l->next >= blocks)
+		return XW_ERR_NOTFOUND;
+	for (size_t k = 0; k < l->n; k++) {
+		const struct xw_run r = xw_redo_list_run(buf, k);
 
-		if (!len || start >= blocks || len > blocks - start || len > blocks - in->blocks)
-			return false;
-		in->blocks += len;
+		if (!r.len || r.start >= blocks || r.len > blocks - r.start ||
+		    r.len > blocks - in->blocks)
+			return XW_ERR_NOTFOUND;
+		in->blocks += r.len;
+		if (xw_vec_push(&in->runs.list, r))
+			return xw_fail_nomem(in->diag, "a redo record");
 	}
-	return true;
+	return 0;
 }
 
 static bool is_in_filesystem(const struct inside *in, xw_blk start, uint64_t len)
@@ -339,56 +289,44 @@ static int check_place(struct inside *in)
 		       in->base->name);
 }
 
-static int read_runs(struct inside *in, const struct disk_list *d)
-{
-	for (size_t k = 0; k < get32(d->n); k++)
-		if (xw_vec_push(&in->runs.list,
-				((struct xw_run){get64(d->runs[k].start), get64(d->runs[k].len)})))
-			return xw_fail_nomem(in->diag, "a redo record");
-	return 0;
-}
-
 /* Read the list from block blk on. XW_ERR_NOTFOUND if it is damaged. */
 static int read_list(struct inside *in, xw_blk blk)
 {
-	auto_free struct disk_list *d = malloc(in->block_size);
+	auto_free uint8_t *buf = malloc(in->block_size);
+	struct xw_redo_list l;
 	int rc;
 
-	if (!d)
+	if (!buf)
 		return xw_fail_nomem(in->diag, "a redo record");
 	in->blocks = 0;
 	do {
 		if (in->list.n >= LIST_MAX || blk >= in->base->size / in->block_size)
 			return XW_ERR_NOTFOUND;
-		rc = xw_dev_pread(in->base, d, in->block_size, blk * in->block_size);
+		rc = xw_dev_pread(in->base, buf, in->block_size, blk * in->block_size);
+		if (!rc)
+			rc = add_block(in, buf, in->list.n, &l);
 		if (rc)
 			return rc;
-		if (!is_valid(in, d, in->list.n))
-			return XW_ERR_NOTFOUND;
 		if (xw_vec_push(&in->list, blk))
 			return xw_fail_nomem(in->diag, "a redo record");
-		rc = read_runs(in, d);
-		blk = get64(d->next);
-	} while (!rc && blk);
-	if (!rc && in->blocks != xw_div_up(in->bytes, in->block_size))
-		rc = XW_ERR_NOTFOUND;
-	return rc ? rc : check_place(in);
+		blk = l.next;
+	} while (blk);
+	return in->blocks == xw_div_up(in->bytes, in->block_size) ? check_place(in)
+								  : XW_ERR_NOTFOUND;
 }
 
 /* Read the first block of the list, which contains the block size. */
 static int read_first(struct inside *in, uint64_t off)
 {
-	struct disk_list d;
+	uint8_t head[XW_REDO_LIST_HEADER];
 	int rc;
 
-	if (off > in->base->size || in->base->size - off < sizeof(d))
+	if (off > in->base->size || in->base->size - off < sizeof(head))
 		return XW_ERR_NOTFOUND;
-	rc = xw_dev_pread(in->base, &d, sizeof(d), off);
+	rc = xw_dev_pread(in->base, head, sizeof(head), off);
 	if (rc)
 		return rc;
-	in->block_size = get32(d.block_size);
-	if (memcmp(d.magic, MAGIC, sizeof(d.magic)) != 0 || !is_block_size(in->block_size) ||
-	    off % in->block_size)
+	if (!xw_redo_list_peek(head, &in->block_size) || off % in->block_size)
 		return XW_ERR_NOTFOUND;
 	return read_list(in, off / in->block_size);
 }
@@ -523,16 +461,18 @@ static int inside_remove(struct xw_redo_store *s)
  * Is this the list of a record that extended the file? It is in the last block. If only the
  * beginning of that block was written, all non-zero bytes are in its first sector.
  */
-static bool is_leftover(struct disk_list *d, uint64_t off, uint64_t end)
+static bool is_leftover(const uint8_t *buf, uint64_t off, uint64_t end, struct xw_redo_list *l)
 {
-	const uint32_t bs = get32(d->block_size);
-	const uint64_t size = get64(d->size), bytes = get64(d->bytes);
-	const uint64_t start = get64(d->runs[0].start), len = get64(d->runs[0].len);
+	struct xw_run r;
+	uint32_t bs;
 
-	return !memcmp(d->magic, MAGIC, sizeof(d->magic)) && is_block_size(bs) && off % bs == 0 &&
-	       off + bs >= end && get32(d->csum) == csum_of(d, bs) && size && size <= off &&
-	       bytes && get32(d->n) == 1 && start >= xw_div_up(size, bs) && start < off / bs &&
-	       len == off / bs - start && len == xw_div_up(bytes, bs);
+	if (!xw_redo_list_peek(buf, &bs) || off % bs || off + bs < end ||
+	    xw_redo_list_decode(buf, bs, l) || l->n != 1)
+		return false;
+	r = xw_redo_list_run(buf, 0);
+	return l->size && l->size <= off && l->bytes && r.start >= xw_div_up(l->size, bs) &&
+	       r.start < off / bs && r.len == off / bs - r.start &&
+	       r.len == xw_div_up(l->bytes, bs);
 }
 
 int xw_inside_left_over(struct xw_dev *base, const uint8_t uuid[16], uint64_t fs_end,
@@ -548,13 +488,13 @@ int xw_inside_left_over(struct xw_dev *base, const uint8_t uuid[16], uint64_t fs
 		return xw_fail_nomem(diag, "the end of an image");
 	rc = from < end ? xw_dev_pread(base, tail, end - from, from) : 0;
 	for (uint64_t at = from; !rc && !*number && at + SECTOR <= end; at += unit) {
-		struct disk_list *d = (struct disk_list *)(void *)(tail + (at - from));
+		struct xw_redo_list l;
 
-		if (!is_leftover(d, at, end) || get64(d->size) < fs_end ||
-		    memcmp(d->uuid, uuid, sizeof(d->uuid)) != 0)
+		if (!is_leftover(tail + (at - from), at, end, &l) || l.size < fs_end ||
+		    memcmp(l.uuid, uuid, sizeof(l.uuid)) != 0)
 			continue;
 		*number = at / unit;
-		*size = get64(d->size);
+		*size = l.size;
 	}
 	return rc;
 }

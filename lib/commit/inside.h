@@ -2,22 +2,9 @@
 /*
  * A redo record in the image itself: in blocks that are free both before and after the change, or
  * after the end of an image file. The record has the format of a redo file (redo.h); a list of its
- * blocks is stored in a chain of blocks:
+ * blocks is stored in a chain of blocks (disk/redo_list.h).
  *
- *   0x00  magic "XW-INSD1"
- *   0x08  le32 block size in bytes, the unit of all block numbers here
- *   0x0C  le32 crc32c of this block with this field set to zero
- *   0x10  UUID of the filesystem before the change
- *   0x20  le64 nonce
- *   0x28  le64 length of the record in bytes
- *   0x30  le64 next block of the list; 0: none
- *   0x38  le32 number of runs in this block
- *   0x3C  le32 number of blocks of the list before this one
- *   0x40  le64 size of the image in bytes before the change, for a record after its end; else 0
- *   0x48  zero
- *   0x50  le64 first block, le64 number of blocks, for each run, in the order of the record
- *
- * The superblock refers to the first block of the list (super.h).
+ * The superblock refers to the first block of the list (disk/pending.h).
  */
 #ifndef XW_COMMIT_INSIDE_H
 #define XW_COMMIT_INSIDE_H

@@ -11,13 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct xw_redo_location {
-	uint8_t boot[16]; /* boot ID of the kernel; zeros: the place is unknown */
-	uint64_t device; /* number of the block device, or of the device that contains the file */
-	uint64_t number; /* sequence number of the disk, or inode number of the file */
-	uint64_t born; /* creation time of a file, in nanoseconds */
-	uint64_t offset; /* of the image in the file or device, in bytes */
-};
+#include "disk/redo.h"
 
 /* The place of an image that begins `offset` bytes into the file or block device `path`. */
 void xw_redo_location_of(const char *path, uint64_t offset, struct xw_redo_location *out);

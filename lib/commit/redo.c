@@ -7,78 +7,19 @@
  */
 #include "config.h"
 
-#include <assert.h>
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/crc.h"
-#include "base/endian.h"
 #include "base/types.h"
 #include "commit/inside.h"
 #include "commit/redo.h"
 #include "commit/super.h"
-#include "disk/csum.h"
 
-#define HEADER 4096u
-#define VERSION 1
 #define SEQUENCE 1
-
-/* Size of the table of hashes in bytes. */
-static uint64_t hash_bytes(uint64_t blocks, uint32_t block_size)
-{
-	return blocks * (block_size / XW_CHANGE_SECTOR) * sizeof(le64);
-}
-
-static uint64_t log_offset(uint64_t blocks, uint32_t block_size)
-{
-	return xw_round_up(HEADER + hash_bytes(blocks, block_size), block_size);
-}
-
-struct XW_ON_DISK disk_redo {
-	uint8_t magic[XW_REDO_MAGIC_LEN];
-	le32 version;
-	le32 block_size;
-	uint8_t uuid[16];
-	le64 nonce;
-	le64 old_size;
-	le64 new_size;
-	le64 blocks;
-	le64 log_offset;
-	le64 log_blocks;
-	le32 hashes_csum;
-	uint8_t unused[4];
-	uint8_t boot[16]; /* struct xw_redo_location */
-	le64 device;
-	le64 number;
-	le64 born;
-	le64 offset;
-	uint8_t reserved[0x3FC - 0x88];
-	le32 csum; /* of all 4096 bytes with this field set to zero */
-	uint8_t old_super[XW_SUPER_SIZE];
-	uint8_t pending_super[XW_SUPER_SIZE];
-	uint8_t new_super[XW_SUPER_SIZE];
-};
-
-static_assert(offsetof(struct disk_redo, hashes_csum) == 0x50, "redo header");
-static_assert(offsetof(struct disk_redo, offset) == 0x80, "redo header");
-static_assert(offsetof(struct disk_redo, old_super) == 0x400, "redo header");
-static_assert(sizeof(struct disk_redo) == HEADER, "redo header");
-
-/* Blocks of the log with one transaction of `blocks` blocks, its superblock included. */
-static uint64_t log_length(uint64_t blocks, uint32_t block_size)
-{
-	const struct xw_jsb like = {.blocksize = block_size,
-				    .feature_incompat =
-					    XW_JBD2_INCOMPAT_64BIT | XW_JBD2_INCOMPAT_CSUM_V3};
-	struct xw_log shape = {.block_size = block_size};
-
-	xw_jfmt_init(&like, &shape.fmt);
-	return 1 + xw_txn_blocks(&shape, blocks);
-}
 
 /* ---- sizes of the image ---- */
 
@@ -138,31 +79,26 @@ static uint64_t limit_of(const uint8_t *old_super, const uint8_t *new_super, uin
 	return xw_div_up(fs ? XW_MIN(fs, size) : size, block_size);
 }
 
-static uint32_t header_csum(const struct disk_redo *d)
+static int write_hashes(struct xw_dev *dev, const struct xw_change *c, struct xw_redo_header *h)
 {
-	return xw_csum_hole(~0u, d, sizeof(*d), offsetof(struct disk_redo, csum), sizeof(d->csum));
-}
-
-static int write_hashes(struct xw_dev *dev, const struct xw_change *c, struct disk_redo *d)
-{
-	const size_t bytes = hash_bytes(c->n, c->block_size);
-	auto_free le64 *table = malloc(bytes);
+	const size_t bytes = xw_redo_hash_bytes(c->n, c->block_size);
+	auto_free uint64_t *table = malloc(bytes);
 
 	if (!table)
 		return xw_fail_nomem(c->diag, "a redo file");
-	for (size_t i = 0; i < bytes / sizeof(*table); i++)
-		table[i] = put64(c->hashes[i]);
-	d->hashes_csum = put32(xw_crc32c(~0u, table, bytes));
-	return xw_dev_pwrite(dev, table, bytes, HEADER);
+	memcpy(table, c->hashes, bytes);
+	xw_redo_hashes_encode(table, bytes / sizeof(*table));
+	h->hashes_csum = xw_crc32c(~0u, table, bytes);
+	return xw_dev_pwrite(dev, table, bytes, XW_REDO_HEADER_SIZE);
 }
 
-static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct disk_redo *d,
+static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct xw_redo_header *h,
 		     int64_t now)
 {
 	struct xw_jsb jsb = {
 		.blocktype = XW_JBD2_SUPER_V2,
 		.blocksize = c->block_size,
-		.maxlen = (uint32_t)get64(d->log_blocks),
+		.maxlen = (uint32_t)h->log_blocks,
 		.first = 1,
 		.start = 1,
 		.sequence = SEQUENCE,
@@ -182,10 +118,10 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 	memcpy(with_new.super_page, c->super_page, c->block_size);
 	xw_change_set_super(&with_new, c->new_super);
 	src = xw_change_source(&with_new);
-	memcpy(jsb.uuid, d->uuid, sizeof(jsb.uuid));
-	rc = xw_dev_set_size(dev, get64(d->log_offset) + get64(d->log_blocks) * c->block_size);
+	memcpy(jsb.uuid, h->uuid, sizeof(jsb.uuid));
+	rc = xw_dev_set_size(dev, h->log_offset + h->log_blocks * c->block_size);
 	if (!rc)
-		rc = xw_log_create_flat(dev, get64(d->log_offset), &jsb, c->diag, &log);
+		rc = xw_log_create_flat(dev, h->log_offset, &jsb, c->diag, &log);
 	if (!rc)
 		rc = xw_txn_write(log, 1, SEQUENCE, &src, (uint64_t)XW_MAX(now, 0), 0);
 	return rc;
@@ -193,17 +129,28 @@ static int write_log(struct xw_dev *dev, const struct xw_change *c, const struct
 
 uint64_t xw_redo_bytes(const struct xw_change *c)
 {
-	return log_offset(c->n, c->block_size) + log_length(c->n, c->block_size) * c->block_size;
+	return xw_redo_log_offset(c->n, c->block_size) +
+	       xw_redo_log_blocks(c->n, c->block_size) * c->block_size;
 }
 
 int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 		  const uint8_t pending[XW_SUPER_SIZE], const struct xw_redo_location *place,
 		  int64_t now, struct xw_diag *diag)
 {
-	const uint64_t log_blocks = log_length(c->n, c->block_size);
+	const uint64_t log_blocks = xw_redo_log_blocks(c->n, c->block_size);
 	const struct sizes sizes = {c->old_super, c->new_super, c->old_size,
 				    c->new_size,  c->n,         c->block_size};
-	auto_free struct disk_redo *d = calloc(1, sizeof(*d));
+	struct xw_redo_header h = {
+		.block_size = c->block_size,
+		.nonce = nonce,
+		.old_size = c->old_size,
+		.new_size = c->new_size,
+		.blocks = c->n,
+		.log_offset = xw_redo_log_offset(c->n, c->block_size),
+		.log_blocks = log_blocks,
+		.place = *place,
+	};
+	auto_free uint8_t *header = malloc(XW_REDO_HEADER_SIZE);
 	struct xw_super sb;
 	int rc;
 
@@ -219,40 +166,26 @@ int xw_redo_write(struct xw_dev *dev, const struct xw_change *c, uint64_t nonce,
 	if (log_blocks > UINT32_MAX)
 		return xw_fail(diag, XW_ERR_LIMIT, "%s: a change of %zu blocks is too large",
 			       dev->name, c->n);
-	if (!d)
+	if (!header)
 		return xw_fail_nomem(diag, "a redo record");
 	(void)xw_super_decode(pending, &sb);
-	memcpy(d->magic, XW_REDO_MAGIC, XW_REDO_MAGIC_LEN);
-	d->version = put32(VERSION);
-	d->block_size = put32(c->block_size);
-	memcpy(d->uuid, sb.uuid, sizeof(d->uuid));
-	d->nonce = put64(nonce);
-	d->old_size = put64(c->old_size);
-	d->new_size = put64(c->new_size);
-	d->blocks = put64(c->n);
-	d->log_offset = put64(log_offset(c->n, c->block_size));
-	d->log_blocks = put64(log_blocks);
-	memcpy(d->boot, place->boot, sizeof(d->boot));
-	d->device = put64(place->device);
-	d->number = put64(place->number);
-	d->born = put64(place->born);
-	d->offset = put64(place->offset);
-	memcpy(d->old_super, c->old_super, XW_SUPER_SIZE);
-	memcpy(d->pending_super, pending, XW_SUPER_SIZE);
-	memcpy(d->new_super, c->new_super, XW_SUPER_SIZE);
+	memcpy(h.uuid, sb.uuid, sizeof(h.uuid));
+	memcpy(h.old_super, c->old_super, XW_SUPER_SIZE);
+	memcpy(h.pending_super, pending, XW_SUPER_SIZE);
+	memcpy(h.new_super, c->new_super, XW_SUPER_SIZE);
 	rc = xw_dev_check_end(dev, xw_redo_bytes(c));
 	/*
 	 * The magic is written at once, so that the file is identified as ours from its first byte
 	 * on.
 	 */
 	if (!rc)
-		rc = xw_dev_pwrite(dev, d, XW_REDO_MAGIC_LEN, 0);
+		rc = xw_dev_pwrite(dev, XW_REDO_MAGIC, XW_REDO_MAGIC_LEN, 0);
 	if (!rc)
-		rc = write_hashes(dev, c, d);
+		rc = write_hashes(dev, c, &h);
 	if (!rc)
-		rc = write_log(dev, c, d, now);
-	d->csum = put32(header_csum(d));
-	return rc ? rc : xw_dev_pwrite(dev, d, sizeof(*d), 0);
+		rc = write_log(dev, c, &h, now);
+	xw_redo_header_encode(&h, header);
+	return rc ? rc : xw_dev_pwrite(dev, header, XW_REDO_HEADER_SIZE, 0);
 }
 
 static int damaged(const struct xw_redo *r, int code, const char *what)
@@ -268,54 +201,33 @@ static int forged(struct xw_redo *r, const char *what)
 		       r->dev->name, what);
 }
 
-static int decode_header(struct xw_redo *r, const struct disk_redo *d)
-{
-	r->block_size = get32(d->block_size);
-	memcpy(r->uuid, d->uuid, sizeof(r->uuid));
-	r->nonce = get64(d->nonce);
-	r->old_size = get64(d->old_size);
-	r->new_size = get64(d->new_size);
-	r->left_size = r->old_size;
-	r->blocks = get64(d->blocks);
-	r->log_offset = get64(d->log_offset);
-	r->log_blocks = get64(d->log_blocks);
-	r->hashes_csum = get32(d->hashes_csum);
-	memcpy(r->place.boot, d->boot, sizeof(d->boot));
-	r->place.device = get64(d->device);
-	r->place.number = get64(d->number);
-	r->place.born = get64(d->born);
-	r->place.offset = get64(d->offset);
-	memcpy(r->old_super, d->old_super, XW_SUPER_SIZE);
-	memcpy(r->pending_super, d->pending_super, XW_SUPER_SIZE);
-	memcpy(r->new_super, d->new_super, XW_SUPER_SIZE);
-	if (r->block_size < 1024 || r->block_size > 65536 || (r->block_size & (r->block_size - 1)))
-		return damaged(r, XW_ERR_CORRUPT, "impossible block size");
-	if (!r->blocks || r->blocks > UINT32_MAX || r->log_blocks > UINT32_MAX ||
-	    r->log_blocks != log_length(r->blocks, r->block_size) ||
-	    r->log_offset != log_offset(r->blocks, r->block_size) || r->old_size > INT64_MAX ||
-	    r->new_size > INT64_MAX)
-		return damaged(r, XW_ERR_CORRUPT, "impossible sizes");
-	return 0;
-}
-
 static int read_header(struct xw_redo *r)
 {
-	struct disk_redo d;
+	uint8_t header[XW_REDO_HEADER_SIZE];
 	int rc;
 
-	if (r->dev->size < sizeof(d))
+	if (r->dev->size < sizeof(header))
 		return xw_fail(r->diag, XW_ERR_INPUT, "%s: not a redo file", r->dev->name);
-	rc = xw_dev_pread(r->dev, &d, sizeof(d), 0);
+	rc = xw_dev_pread(r->dev, header, sizeof(header), 0);
 	if (rc)
 		return rc;
-	if (memcmp(d.magic, XW_REDO_MAGIC, XW_REDO_MAGIC_LEN) != 0)
-		return xw_fail(r->diag, XW_ERR_INPUT, "%s: not a redo file", r->dev->name);
-	if (get32(d.csum) != header_csum(&d))
-		return damaged(r, XW_ERR_CHECKSUM, "header checksum mismatch");
-	if (get32(d.version) != VERSION)
-		return xw_fail(r->diag, XW_ERR_UNSUPPORTED, "%s: a redo file of version %u",
-			       r->dev->name, get32(d.version));
-	return decode_header(r, &d);
+	rc = xw_redo_header_decode(header, &r->h);
+	r->left_size = r->h.old_size;
+	switch (rc) {
+	case 0:
+		return 0;
+	case XW_ERR_INPUT:
+		return xw_fail(r->diag, rc, "%s: not a redo file", r->dev->name);
+	case XW_ERR_CHECKSUM:
+		return damaged(r, rc, "header checksum mismatch");
+	case XW_ERR_UNSUPPORTED:
+		return xw_fail(r->diag, rc, "%s: a redo file of version %" PRIu32, r->dev->name,
+			       r->h.version);
+	default:
+		return damaged(r, rc,
+			       xw_redo_block_size_ok(r->h.block_size) ? "impossible sizes"
+								      : "impossible block size");
+	}
 }
 
 int xw_redo_open(struct xw_dev *dev, struct xw_diag *diag, struct xw_redo **out)
@@ -337,7 +249,7 @@ int xw_redo_open(struct xw_dev *dev, struct xw_diag *diag, struct xw_redo **out)
 
 void xw_redo_set_inside(struct xw_redo *r, struct xw_redo_store *s)
 {
-	const uint64_t bs = r->block_size, size = XW_MAX(r->old_size, r->new_size);
+	const uint64_t bs = r->h.block_size, size = XW_MAX(r->h.old_size, r->h.new_size);
 
 	r->inside = s;
 	if (s->end != xw_round_up(size, bs) + xw_round_up(r->dev->size, bs) + bs)
@@ -359,50 +271,49 @@ void xw_redo_close(struct xw_redo *r)
 
 static int load_hashes(struct xw_redo *r)
 {
-	const size_t bytes = hash_bytes(r->blocks, r->block_size);
+	const size_t bytes = xw_redo_hash_bytes(r->h.blocks, r->h.block_size);
 	int rc;
 
 	r->hashes = malloc(bytes);
 	if (!r->hashes)
 		return xw_fail_nomem(r->diag, "a redo file");
-	rc = xw_dev_pread(r->dev, r->hashes, bytes, HEADER);
+	rc = xw_dev_pread(r->dev, r->hashes, bytes, XW_REDO_HEADER_SIZE);
 	if (rc)
 		return rc;
-	if (xw_crc32c(~0u, r->hashes, bytes) != r->hashes_csum)
+	if (xw_crc32c(~0u, r->hashes, bytes) != r->h.hashes_csum)
 		return damaged(r, XW_ERR_CHECKSUM, "hash table checksum mismatch");
-	for (size_t i = 0; i < bytes / sizeof(le64); i++)
-		r->hashes[i] = peek64(&r->hashes[i]);
+	xw_redo_hashes_decode(r->hashes, bytes / sizeof(*r->hashes));
 	return 0;
 }
 
 /* Check the sizes in the header before memory is allocated for them and the image is resized. */
 static int check_sizes(struct xw_redo *r, const struct xw_dev *image)
 {
-	const struct sizes s = {r->old_super, r->new_super, r->old_size,
-				r->new_size,  r->blocks,    r->block_size};
+	const struct sizes s = {r->h.old_super, r->h.new_super, r->h.old_size,
+				r->h.new_size,  r->h.blocks,    r->h.block_size};
 
 	if (!sizes_agree(&s))
 		return forged(r, "its sizes are not those of the filesystem");
-	if (r->dev->size != r->log_offset + r->log_blocks * r->block_size)
+	if (r->dev->size != r->h.log_offset + r->h.log_blocks * r->h.block_size)
 		return damaged(r, XW_ERR_CORRUPT, "length differs from the header");
-	if (r->blocks > xw_div_up(XW_MAX(r->new_size, image->size), r->block_size))
+	if (r->h.blocks > xw_div_up(XW_MAX(r->h.new_size, image->size), r->h.block_size))
 		return damaged(r, XW_ERR_CORRUPT, "more blocks than the image has");
 	/* An image inside a larger file or device keeps its size. */
-	if (!r->inside && image->size != r->old_size && image->size != r->new_size &&
-	    (image->size < r->new_size || r->new_size < r->old_size))
+	if (!r->inside && image->size != r->h.old_size && image->size != r->h.new_size &&
+	    (image->size < r->h.new_size || r->h.new_size < r->h.old_size))
 		return xw_fail(r->diag, XW_ERR_STATE,
 			       "%s: has %" PRIu64 " bytes; the interrupted change in %s is for an "
 			       "image of %" PRIu64 " bytes",
-			       image->name, image->size, r->dev->name, r->old_size);
+			       image->name, image->size, r->dev->name, r->h.old_size);
 	return 0;
 }
 
 /* Plan the replay of the record's log, within the filesystem. */
 static int plan_blocks(struct xw_redo *r, const struct xw_dev *image)
 {
-	const bool fixed = image->is_block || (image->is_window && r->new_size <= r->old_size);
-	const uint64_t size = fixed ? XW_MIN(r->new_size, image->size) : r->new_size;
-	const uint64_t limit = limit_of(r->old_super, r->new_super, size, r->block_size);
+	const bool fixed = image->is_block || (image->is_window && r->h.new_size <= r->h.old_size);
+	const uint64_t size = fixed ? XW_MIN(r->h.new_size, image->size) : r->h.new_size;
+	const uint64_t limit = limit_of(r->h.old_super, r->h.new_super, size, r->h.block_size);
 	const struct xw_diag before = r->diag ? *r->diag : (struct xw_diag){0};
 	char text[96];
 	int rc = xw_replay_plan(r->log, 0, limit, &r->plan);
@@ -415,7 +326,7 @@ static int plan_blocks(struct xw_redo *r, const struct xw_dev *image)
 			 r->plan.outside_blk, limit);
 		return forged(r, text);
 	}
-	if (!rc && r->inside && xw_inside_overlaps(r->inside, &r->plan, r->block_size))
+	if (!rc && r->inside && xw_inside_overlaps(r->inside, &r->plan, r->h.block_size))
 		rc = forged(r, "it overwrites itself");
 	return rc;
 }
@@ -429,12 +340,12 @@ int xw_redo_load(struct xw_redo *r, const struct xw_dev *image)
 		return 0;
 	rc = check_sizes(r, image);
 	if (!rc)
-		rc = xw_log_open_flat(r->dev, r->log_offset, r->block_size, r->log_blocks, r->diag,
-				      &r->log);
+		rc = xw_log_open_flat(r->dev, r->h.log_offset, r->h.block_size, r->h.log_blocks,
+				      r->diag, &r->log);
 	if (!rc)
 		rc = plan_blocks(r, image);
-	if (!rc && (r->plan.transactions != 1 || r->plan.blocks.n != r->blocks ||
-		    !xw_replay_find(&r->plan, XW_SUPER_OFFSET / r->block_size, &i)))
+	if (!rc && (r->plan.transactions != 1 || r->plan.blocks.n != r->h.blocks ||
+		    !xw_replay_find(&r->plan, XW_SUPER_OFFSET / r->h.block_size, &i)))
 		rc = damaged(r, XW_ERR_CORRUPT, "blocks are missing");
 	if (!rc)
 		rc = load_hashes(r);
@@ -449,7 +360,7 @@ int xw_redo_load(struct xw_redo *r, const struct xw_dev *image)
 static bool block_matches(const struct xw_redo *r, size_t i, const uint8_t *has,
 			  const uint8_t *becomes)
 {
-	const size_t per = r->block_size / XW_CHANGE_SECTOR;
+	const size_t per = r->h.block_size / XW_CHANGE_SECTOR;
 
 	for (size_t k = 0; k < per; k++, has += XW_CHANGE_SECTOR, becomes += XW_CHANGE_SECTOR)
 		if (memcmp(has, becomes, XW_CHANGE_SECTOR) != 0 &&
@@ -460,7 +371,7 @@ static bool block_matches(const struct xw_redo *r, size_t i, const uint8_t *has,
 
 int xw_redo_matches(struct xw_redo *r, struct xw_dev *image)
 {
-	const uint64_t bs = r->block_size, super_blk = XW_SUPER_OFFSET / bs;
+	const uint64_t bs = r->h.block_size, super_blk = XW_SUPER_OFFSET / bs;
 	auto_free uint8_t *has = malloc(bs), *becomes = malloc(bs);
 	int rc = 0;
 
@@ -485,7 +396,7 @@ int xw_redo_matches(struct xw_redo *r, struct xw_dev *image)
 /* Write the superblock's block with the pending superblock in it, and flush. */
 static int put_super_page(struct xw_redo *r, struct xw_dev *image)
 {
-	const uint64_t bs = r->block_size, off = XW_SUPER_OFFSET / bs * bs;
+	const uint64_t bs = r->h.block_size, off = XW_SUPER_OFFSET / bs * bs;
 	auto_free uint8_t *page = malloc(bs);
 	size_t i;
 	int rc;
@@ -495,9 +406,9 @@ static int put_super_page(struct xw_redo *r, struct xw_dev *image)
 	if (!xw_replay_find(&r->plan, XW_SUPER_OFFSET / bs, &i))
 		return damaged(r, XW_ERR_CORRUPT, "the superblock is missing");
 	rc = xw_replay_read(r->log, &r->plan, i, page);
-	memcpy(page + XW_SUPER_OFFSET % bs, r->pending_super, XW_SUPER_SIZE);
+	memcpy(page + XW_SUPER_OFFSET % bs, r->h.pending_super, XW_SUPER_SIZE);
 	if (!rc)
-		rc = xw_dev_pwrite(image, page, XW_MIN(bs, r->new_size - off), off);
+		rc = xw_dev_pwrite(image, page, XW_MIN(bs, r->h.new_size - off), off);
 	return rc ? rc : xw_dev_flush(image);
 }
 
@@ -515,21 +426,21 @@ int xw_redo_apply(struct xw_redo *r, struct xw_dev *image, struct xw_redo_store 
 	uint8_t done[XW_SUPER_SIZE];
 	int rc = 0;
 
-	if (r->new_size > image->size)
-		rc = xw_dev_set_size(image, r->new_size);
+	if (r->h.new_size > image->size)
+		rc = xw_dev_set_size(image, r->h.new_size);
 	if (!rc)
 		rc = put_super_page(r, image);
 	if (!rc)
-		rc = xw_replay_apply(r->log, &r->plan, XW_SUPER_OFFSET / r->block_size, image);
+		rc = xw_replay_apply(r->log, &r->plan, XW_SUPER_OFFSET / r->h.block_size, image);
 	if (!rc)
 		rc = xw_dev_flush(image);
-	if (!rc && r->new_size < image->size &&
-	    (!inside || !xw_redo_is_after_end(inside, r->new_size)) &&
+	if (!rc && r->h.new_size < image->size &&
+	    (!inside || !xw_redo_is_after_end(inside, r->h.new_size)) &&
 	    xw_redo_may_cut(image, r->left_size))
-		rc = xw_dev_set_size(image, r->new_size);
+		rc = xw_dev_set_size(image, r->h.new_size);
 	if (!rc && inside) {
-		xw_super_bytes_done(r->new_super, r->nonce, inside->number, done);
-		rc = xw_redo_remove_inside(inside, image, r->new_size, done);
+		xw_super_bytes_done(r->h.new_super, r->h.nonce, inside->number, done);
+		rc = xw_redo_remove_inside(inside, image, r->h.new_size, done);
 	}
-	return rc ? rc : xw_commit_put_super(image, r->new_super);
+	return rc ? rc : xw_commit_put_super(image, r->h.new_super);
 }

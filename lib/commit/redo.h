@@ -21,15 +21,7 @@ struct xw_redo {
 	struct xw_diag *diag;
 	struct xw_log *log;
 	struct xw_replay plan;
-	uint32_t block_size;
-	uint8_t uuid[16]; /* of the image's filesystem before the change */
-	uint64_t nonce;
-	struct xw_redo_location place; /* place of the image, for a file in a directory */
-	uint64_t old_size, new_size; /* sizes of the device */
-	uint64_t blocks;
-	uint32_t hashes_csum;
-	uint64_t log_offset, log_blocks;
-	uint8_t old_super[XW_SUPER_SIZE], pending_super[XW_SUPER_SIZE], new_super[XW_SUPER_SIZE];
+	struct xw_redo_header h;
 	uint64_t *hashes;
 	const struct xw_redo_store *inside; /* borrowed; NULL: it is a file */
 	/*

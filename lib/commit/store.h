@@ -72,10 +72,6 @@ struct xw_redo_store {
 	bool undecided; /* decided() was never called for the selected file */
 };
 
-/* First bytes of every redo file; a file without them is never overwritten or removed. */
-#define XW_REDO_MAGIC "XW-REDO1"
-#define XW_REDO_MAGIC_LEN 8
-
 /*
  * Create the store of an image that begins `offset` bytes into its file. redo_file NULL: beside the
  * file (its real path, symbolic links followed; IMAGE.xw-redo, or IMAGE@OFFSET.xw-redo); for a

@@ -120,6 +120,26 @@ bool xw_dir_has_tail(const void *block, uint32_t block_size)
 	       t->fake.ftype == XW_FT_CSUM_TAIL;
 }
 
+uint32_t xw_dir_tail_csum(const void *block, uint32_t block_size)
+{
+	const struct disk_tail *t =
+		(const struct disk_tail *)((const uint8_t *)block + tail_off(block_size));
+
+	return get32(t->checksum);
+}
+
+bool xw_dirent_hash(const struct xw_dirent *e, uint32_t *major, uint32_t *minor)
+{
+	const size_t at = (e->name_len + 3u) & ~3u;
+
+	*major = *minor = 0;
+	if (e->rec_len < XW_DIRENT_HDR + at + 8)
+		return false;
+	*major = peek32((const uint8_t *)e->name + at);
+	*minor = peek32((const uint8_t *)e->name + at + 4);
+	return true;
+}
+
 void xw_dir_block_set_csum(void *block, uint32_t block_size, uint32_t inode_seed)
 {
 	struct disk_tail *t = (struct disk_tail *)((uint8_t *)block + tail_off(block_size));

@@ -51,6 +51,11 @@ enum xw_ftype xw_ftype_of_mode(uint32_t mode);
  * that a checker can report the entry. Callers must handle name_len 0 and file_type 0xDE.
  */
 int xw_dirent_decode(const void *block, uint32_t block_size, uint32_t off, struct xw_dirent *out);
+/*
+ * The keyed hash that follows the name of an entry of an encrypted, case-folded directory. False:
+ * the entry of rec_len bytes has no room for it; both are 0.
+ */
+bool xw_dirent_hash(const struct xw_dirent *e, uint32_t *major, uint32_t *minor);
 /* Write header and name at off; padding up to rec_len is not modified. */
 void xw_dirent_encode(void *block, uint32_t block_size, uint32_t off, const struct xw_dirent *e);
 /*
@@ -58,6 +63,8 @@ void xw_dirent_encode(void *block, uint32_t block_size, uint32_t off, const stru
  * the block has no tail; XW_ERR_CHECKSUM).
  */
 bool xw_dir_has_tail(const void *block, uint32_t block_size);
+/* The checksum in the tail of a block that has one. */
+uint32_t xw_dir_tail_csum(const void *block, uint32_t block_size);
 void xw_dir_tail_init(void *block, uint32_t block_size);
 void xw_dir_block_set_csum(void *block, uint32_t block_size, uint32_t inode_seed);
 /*
@@ -102,6 +109,10 @@ int xw_dx_root_decode(const void *block, uint32_t block_size, bool csum, struct 
 int xw_dx_node_decode(const void *block, uint32_t block_size, bool csum, unsigned *limit,
 		      unsigned *count);
 /* entries_off: XW_DX_ROOT_ENTRIES or XW_DX_NODE_ENTRIES */
+/* Limit and count as stored; nothing is checked. */
+void xw_dx_limit_peek(const void *block, unsigned entries_off, unsigned *limit, unsigned *count);
+/* The stored checksum, after `limit` entries. False: that is not within the block. */
+bool xw_dx_csum_peek(const void *block, uint32_t block_size, unsigned entries_off, uint32_t *csum);
 void xw_dx_entry_decode(const void *block, unsigned entries_off, unsigned i,
 			struct xw_dx_entry *out);
 void xw_dx_entry_encode(void *block, unsigned entries_off, unsigned i, const struct xw_dx_entry *e);

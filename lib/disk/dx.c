@@ -74,14 +74,32 @@ unsigned xw_dx_node_limit(uint32_t block_size, bool csum)
 	return slots(block_size, XW_DX_NODE_ENTRIES, csum);
 }
 
-static int limit_decode(const void *block, uint32_t block_size, unsigned entries_off, bool csum,
-			unsigned *limit, unsigned *count)
+void xw_dx_limit_peek(const void *block, unsigned entries_off, unsigned *limit, unsigned *count)
 {
 	const struct disk_count *d =
 		(const struct disk_count *)((const uint8_t *)block + entries_off);
 
 	*limit = get16(d->limit);
 	*count = get16(d->count);
+}
+
+bool xw_dx_csum_peek(const void *block, uint32_t block_size, unsigned entries_off, uint32_t *csum)
+{
+	unsigned limit, count;
+	size_t off;
+
+	xw_dx_limit_peek(block, entries_off, &limit, &count);
+	off = entries_off + limit * sizeof(struct disk_slot);
+	if (off + sizeof(struct disk_dx_tail) > block_size)
+		return false;
+	*csum = get32(((const struct disk_dx_tail *)((const uint8_t *)block + off))->checksum);
+	return true;
+}
+
+static int limit_decode(const void *block, uint32_t block_size, unsigned entries_off, bool csum,
+			unsigned *limit, unsigned *count)
+{
+	xw_dx_limit_peek(block, entries_off, limit, count);
 	if (*limit > slots(block_size, entries_off, csum) || !*count || *count > *limit)
 		return XW_ERR_CORRUPT;
 	return 0;

@@ -78,6 +78,11 @@ bool xw_extent_hdr_peek(const void *node, struct xw_extent_hdr *out)
 	return get16(d->magic) == XW_EXT_MAGIC;
 }
 
+bool xw_extent_has_magic(const void *node)
+{
+	return peek16(node) == XW_EXT_MAGIC;
+}
+
 int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *out)
 {
 	const struct disk_hdr *d = node;

@@ -41,6 +41,8 @@ unsigned xw_extent_node_max(uint32_t block_size);
  * contents (len may be 0).
  */
 int xw_extent_hdr_decode(const void *node, size_t size, struct xw_extent_hdr *out);
+/* Does the node begin with the magic? Nothing else is verified. */
+bool xw_extent_has_magic(const void *node);
 /* Decode a header of at least XW_EXT_HDR bytes without checks; false: no magic. */
 bool xw_extent_hdr_peek(const void *node, struct xw_extent_hdr *out);
 /*

@@ -416,6 +416,11 @@ void xw_inode_set_ea_refs(struct xw_inode *in, uint64_t refs)
 	in->version = (in->version & ~(uint64_t)UINT32_MAX) | (uint32_t)refs;
 }
 
+uint32_t xw_inode_slot(const struct xw_inode *in, unsigned i)
+{
+	return i < sizeof(in->block) / 4 ? peek32(in->block + (size_t)4 * i) : 0;
+}
+
 uint32_t xw_inode_ea_hash(const struct xw_inode *in)
 {
 	return (uint32_t)in->atime.sec;

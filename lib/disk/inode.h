@@ -145,6 +145,9 @@ uint32_t xw_inode_inherited(uint32_t flags, uint16_t mode);
  */
 unsigned xw_inode_xattr_off(const struct xw_inode *in, const struct xw_super *sb);
 
+/* Word i of i_block, where a block-mapped file has its pointers; 0 if i is not below 15. */
+uint32_t xw_inode_slot(const struct xw_inode *in, unsigned i);
+
 #define XW_RDEV_MAJOR_MAX 0xFFFu
 #define XW_RDEV_MINOR_MAX 0xFFFFFu
 /*

@@ -63,6 +63,19 @@ int xw_xattr_bhdr_decode(const void *block, struct xw_xattr_bhdr *out)
 	return get32(d->magic) == XW_XATTR_MAGIC && out->blocks == 1 ? 0 : XW_ERR_CORRUPT;
 }
 
+uint32_t xw_xattr_magic(const void *p)
+{
+	return peek32(p);
+}
+
+void xw_xattr_bhdr_reserved(const void *block, uint32_t out[3])
+{
+	const struct disk_bhdr *d = block;
+
+	for (unsigned i = 0; i < 3; i++)
+		out[i] = get32(d->reserved[i]);
+}
+
 void xw_xattr_bhdr_encode(void *block, const struct xw_xattr_bhdr *h)
 {
 	struct disk_bhdr *d = block;

@@ -45,6 +45,10 @@ static inline size_t xw_xattr_entry_len(unsigned name_len)
 
 /* XW_ERR_CORRUPT: magic, blocks != 1; *out is filled. */
 int xw_xattr_bhdr_decode(const void *block, struct xw_xattr_bhdr *out);
+/* The number at the beginning of a block or of an area in an inode: XW_XATTR_MAGIC. */
+uint32_t xw_xattr_magic(const void *p);
+/* The reserved words of the header, which should be zero. */
+void xw_xattr_bhdr_reserved(const void *block, uint32_t out[3]);
 /* Write the 32-byte header, reserved words zero. */
 void xw_xattr_bhdr_encode(void *block, const struct xw_xattr_bhdr *h);
 /*

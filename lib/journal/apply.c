@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "base/types.h"
 #include "journal/replay.h"
 
@@ -18,7 +17,7 @@ int xw_replay_read(struct xw_log *log, const struct xw_replay *r, size_t i, void
 	int rc = xw_log_read(log, b->at, buf);
 
 	if (!rc && b->escaped)
-		*(be32 *)buf = putbe32(XW_JBD2_MAGIC);
+		xw_jdata_unescape(buf);
 	return rc;
 }
 

@@ -60,7 +60,7 @@ static bool backup_inode(const struct xw_super *sb, struct xw_inode *out)
 	out->size = (uint64_t)sb->jnl_blocks[15] << 32 | sb->jnl_blocks[16];
 	for (unsigned i = 0; i < 15; i++)
 		poke32(out->block + (size_t)4 * i, sb->jnl_blocks[i]);
-	if (peek16(out->block) == XW_EXT_MAGIC)
+	if (xw_extent_has_magic(out->block))
 		out->flags = XW_FL_EXTENTS;
 	return true;
 }

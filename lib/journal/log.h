@@ -10,7 +10,7 @@
 
 #include "base/vec.h"
 #include "dev/dev.h"
-#include "journal/block.h"
+#include "disk/jblock.h"
 
 struct xw_image;
 struct xw_super;

@@ -11,7 +11,6 @@
 
 #include "base/auto.h"
 #include "base/crc.h"
-#include "base/endian.h"
 #include "base/types.h"
 #include "dev/batch.h"
 #include "journal/txn.h"
@@ -29,7 +28,7 @@ struct writer {
 
 uint64_t xw_txn_blocks(const struct xw_log *log, uint64_t n)
 {
-	return n + xw_div_up(n, xw_jdesc_capacity(&log->fmt)) + 1;
+	return xw_jtxn_blocks(&log->fmt, n);
 }
 
 static int put_block(struct writer *w, const void *blk)
@@ -56,10 +55,8 @@ static int load(struct writer *w, size_t i, struct xw_jtag *tag)
 		return 0;
 	}
 	memcpy(w->data, data, w->log->block_size);
-	if (getbe32(*(be32 *)w->data) == XW_JBD2_MAGIC) {
-		memset(w->data, 0, sizeof(be32));
+	if (xw_jdata_escape(w->data))
 		tag->flags = XW_JTAG_ESCAPED;
-	}
 	return 0;
 }
 

@@ -43,7 +43,7 @@ static int make_writable(struct recovery *v)
 	if (!(v->flags & XW_RECOVER_RDONLY) || v->overlaid)
 		return 0;
 	if (v->redo)
-		bs = v->redo->block_size;
+		bs = v->redo->h.block_size;
 	else if (v->readable && !xw_super_decode(v->super, &sb))
 		bs = xw_super_block_size(&sb);
 	rc = xw_overlay_open(v->dev, bs, v->diag, &v->dev);
@@ -94,7 +94,7 @@ static int finish_removal(struct recovery *v)
 {
 	int rc = 0;
 
-	v->inside->size = XW_MAX(v->redo->new_size, filesystem_end(v));
+	v->inside->size = XW_MAX(v->redo->h.new_size, filesystem_end(v));
 	if (!(v->flags & XW_RECOVER_RDONLY))
 		rc = v->inside->ops->remove(v->inside);
 	return rc ? rc : finish_super(v);
@@ -128,14 +128,14 @@ static int apply_redo(struct recovery *v)
 	int rc = make_writable(v);
 
 	if (!rc)
-		rc = xw_dev_check_end(v->dev, v->redo->new_size);
+		rc = xw_dev_check_end(v->dev, v->redo->h.new_size);
 	if (!rc)
 		rc = xw_redo_apply(v->redo, v->dev,
 				   v->flags & XW_RECOVER_RDONLY ? NULL : v->inside);
 	if (rc)
 		return rc;
 	v->info->redo_applied = true;
-	v->info->blocks = v->redo->blocks;
+	v->info->blocks = v->redo->h.blocks;
 	return 0;
 }
 
@@ -241,7 +241,7 @@ static void note_dropped(struct recovery *v, uint64_t number)
 	    !store->ops->open(store, &dev) && xw_redo_open(dev, v->diag, &redo))
 		xw_dev_close(dev);
 	if (redo)
-		memcpy(v->info->dropped_super, redo->new_super, XW_SUPER_SIZE);
+		memcpy(v->info->dropped_super, redo->h.new_super, XW_SUPER_SIZE);
 	xw_redo_close(redo);
 	xw_redo_store_close(store);
 	quiet(v, &before);
@@ -294,8 +294,8 @@ static int redo_step(struct recovery *v)
 	if (!rc && verdict == STUCK)
 		rc = stuck(v);
 	if (!rc && verdict == DROP && v->redo &&
-	    memcmp(v->super, v->redo->new_super, XW_SUPER_SIZE))
-		memcpy(v->info->dropped_super, v->redo->new_super, XW_SUPER_SIZE);
+	    memcmp(v->super, v->redo->h.new_super, XW_SUPER_SIZE))
+		memcpy(v->info->dropped_super, v->redo->h.new_super, XW_SUPER_SIZE);
 	gone = !rc && (verdict == APPLY || verdict == DROP) && !v->inside &&
 	       !(v->flags & XW_RECOVER_RDONLY) && !xw_recovery_keeps_file(v);
 	forget_inside(v);

@@ -72,7 +72,7 @@ static void note_kept(struct recovery *v, bool begun)
  */
 static bool is_left_over(const struct recovery *v, bool begun, bool old)
 {
-	const bool here = xw_redo_location_same(&v->redo->place, &v->store->place);
+	const bool here = xw_redo_location_same(&v->redo->h.place, &v->store->place);
 
 	if (v->flags & XW_RECOVER_CLEAR)
 		return here || begun || old;
@@ -98,7 +98,7 @@ void xw_recovery_remove_file(struct recovery *v, bool *removed)
 bool xw_recovery_keeps_file(struct recovery *v)
 {
 	const bool keeps = v->store->ops->select && v->redo &&
-			   xw_redo_location_differs(&v->redo->place, &v->store->place);
+			   xw_redo_location_differs(&v->redo->h.place, &v->store->place);
 
 	if (keeps)
 		note_kept(v, true);
@@ -108,11 +108,11 @@ bool xw_recovery_keeps_file(struct recovery *v)
 /* The selected file does not apply to this image. */
 static void drop_one(struct recovery *v)
 {
-	const bool begun = v->readable && !memcmp(v->super, v->redo->new_super, XW_SUPER_SIZE);
-	const bool old = v->readable && !memcmp(v->super, v->redo->old_super, XW_SUPER_SIZE);
+	const bool begun = v->readable && !memcmp(v->super, v->redo->h.new_super, XW_SUPER_SIZE);
+	const bool old = v->readable && !memcmp(v->super, v->redo->h.old_super, XW_SUPER_SIZE);
 
 	if (old && !begun)
-		memcpy(v->info->dropped_super, v->redo->new_super, XW_SUPER_SIZE);
+		memcpy(v->info->dropped_super, v->redo->h.new_super, XW_SUPER_SIZE);
 	if (!is_left_over(v, begun, old)) {
 		if (begun || old)
 			note_kept(v, begun);

@@ -13,7 +13,7 @@ static bool same_uuid(const struct xw_redo *r, const uint8_t super[XW_SUPER_SIZE
 	struct xw_super sb;
 
 	(void)xw_super_decode(super, &sb);
-	return memcmp(sb.uuid, r->uuid, sizeof(sb.uuid)) == 0;
+	return memcmp(sb.uuid, r->h.uuid, sizeof(sb.uuid)) == 0;
 }
 
 /* Does the backup superblock in group 1, if there is one, contradict the redo file? */
@@ -25,7 +25,7 @@ static bool backup_differs(struct recovery *v)
 	uint64_t off;
 	int rc;
 
-	if (xw_super_decode(v->redo->new_super, &sb))
+	if (xw_super_decode(v->redo->h.new_super, &sb))
 		return true;
 	off = ((uint64_t)sb.first_data_block + sb.blocks_per_group) * xw_super_block_size(&sb);
 	if (off > v->dev->size || v->dev->size - off < XW_SUPER_SIZE)
@@ -42,7 +42,7 @@ static int judge_lost(struct recovery *v, enum verdict *verdict)
 	int rc;
 
 	*verdict = NOTHING;
-	if (v->readable && xw_super_bytes_nonce(v->super) == v->redo->nonce) {
+	if (v->readable && xw_super_bytes_nonce(v->super) == v->redo->h.nonce) {
 		*verdict = APPLY;
 		return 0;
 	}
@@ -65,10 +65,10 @@ static bool is_torn(const struct recovery *v)
 {
 	const struct xw_redo *r = v->redo;
 	uint8_t done[XW_SUPER_SIZE];
-	const uint8_t *const states[] = {r->old_super, r->pending_super, done, r->new_super};
+	const uint8_t *const states[] = {r->h.old_super, r->h.pending_super, done, r->h.new_super};
 
-	xw_super_bytes_done(r->new_super, r->nonce, xw_super_bytes_number(r->pending_super, 0),
-			    done);
+	xw_super_bytes_done(r->h.new_super, r->h.nonce,
+			    xw_super_bytes_number(r->h.pending_super, 0), done);
 	return xw_super_bytes_mixed(v->super, states, XW_ARRAY_SIZE(states));
 }
 
@@ -107,13 +107,13 @@ int xw_recovery_judge(struct recovery *v, enum verdict *verdict)
 			*verdict = DROP;
 		return 0;
 	}
-	if (v->readable && (!memcmp(v->super, r->old_super, XW_SUPER_SIZE) ||
-			    !memcmp(v->super, r->new_super, XW_SUPER_SIZE)))
+	if (v->readable && (!memcmp(v->super, r->h.old_super, XW_SUPER_SIZE) ||
+			    !memcmp(v->super, r->h.new_super, XW_SUPER_SIZE)))
 		*verdict = DROP; /* before the commit point, or complete */
 	else if (v->readable && is_torn(v))
 		return judge_torn(v, verdict);
 	else if (v->pending)
-		*verdict = xw_super_bytes_nonce(v->super) == r->nonce ? APPLY : STUCK;
+		*verdict = xw_super_bytes_nonce(v->super) == r->h.nonce ? APPLY : STUCK;
 	else if (v->valid)
 		*verdict = same_uuid(r, v->super) ? DROP : NOTHING;
 	else

@@ -15,35 +15,14 @@
 #include "config.h"
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "disk/e2image.h"
 #include "show/show.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define E2IMAGE_MAGIC 0x7F2BB710u
-
-struct XW_ON_DISK disk_header {
-	le32 magic;
-	char description[16];
-	char host[64];
-	uint8_t address[32];
-	le32 address_type;
-	le32 device;
-	char device_name[64];
-	uint8_t uuid[16];
-	le32 block_size;
-	le32 reserved[8];
-	le32 image_device, image_inode, image_time;
-	le32 reserved2[8];
-	le32 super, inodes, inode_bitmaps, block_bitmaps; /* offsets in the file */
-};
-static_assert(offsetof(struct disk_header, block_size) == 0xCC, "block_size");
-static_assert(offsetof(struct disk_header, super) == 0x11C, "super");
 
 /*
  * A range of the filesystem and its location in the file, which stores `have` bytes of it. The rest
@@ -171,22 +150,21 @@ static int damaged(const struct opening *o, const char *what)
 static int read_header(struct opening *o)
 {
 	struct xw_image *img = &o->img;
-	struct disk_header h;
-	uint8_t buf[XW_SUPER_SIZE];
+	uint8_t head[XW_E2IMAGE_HEADER] = {0}, buf[XW_SUPER_SIZE];
+	struct xw_e2image h;
 	int rc;
 
-	memset(&h, 0, sizeof(h));
-	if (o->e->under->size >= sizeof(h) + sizeof(buf)) {
-		rc = xw_dev_pread(o->e->under, &h, sizeof(h), 0);
+	if (o->e->under->size >= sizeof(head) + sizeof(buf)) {
+		rc = xw_dev_pread(o->e->under, head, sizeof(head), 0);
 		if (rc)
 			return rc;
 	}
-	if (get32(h.magic) != E2IMAGE_MAGIC)
+	if (xw_e2image_decode(head, &h))
 		return xw_fail(o->diag, XW_ERR_INPUT, "%s: not an e2image file", o->e->under->name);
-	o->super = get32(h.super);
-	o->inodes = get32(h.inodes);
-	o->inode_bitmaps = get32(h.inode_bitmaps);
-	o->block_bitmaps = get32(h.block_bitmaps);
+	o->super = h.super;
+	o->inodes = h.inodes;
+	o->inode_bitmaps = h.inode_bitmaps;
+	o->block_bitmaps = h.block_bitmaps;
 	rc = xw_dev_pread(o->e->under, buf, sizeof(buf), o->super);
 	if (rc)
 		return rc;
@@ -198,7 +176,7 @@ static int read_header(struct opening *o)
 	img->groups = xw_super_groups(&img->sb);
 	img->itable_blocks = (uint32_t)xw_div_up(
 		(uint64_t)img->sb.inodes_per_group * img->inode_size, img->block_size);
-	if (get32(h.block_size) != img->block_size || img->desc_size > img->block_size ||
+	if (h.block_size != img->block_size || img->desc_size > img->block_size ||
 	    img->sb.blocks_count > XW_BLK_MAX)
 		return damaged(o, "header and superblock contradict each other");
 	if (!img->groups || img->groups > o->e->under->size / img->block_size ||

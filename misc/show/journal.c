@@ -7,9 +7,8 @@
 
 #include "base/auto.h"
 #include "base/bytes.h"
-#include "base/endian.h"
 #include "cli/human.h"
-#include "disk/jsb.h"
+#include "disk/jblock.h"
 #include "disk/mmp.h"
 #include "read/map.h"
 #include "show/rows.h"
@@ -118,11 +117,10 @@ static void show_jsb(struct xw_show *s, const uint8_t *buf, const struct xw_supe
 		     const char *name)
 {
 	struct xw_jsb j;
-	be32 magic;
+	uint32_t type, sequence;
 	int rc = xw_jsb_decode(buf, &j);
 
-	memcpy(&magic, buf, sizeof(magic));
-	if (getbe32(magic) != XW_JBD2_MAGIC) {
+	if (!xw_jblock_header(buf, &type, &sequence)) {
 		show_damage(s, "%s: journal: the superblock has no magic number", name);
 		return;
 	}

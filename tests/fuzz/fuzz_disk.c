@@ -16,15 +16,18 @@
 #include "base/endian.h"
 #include "base/err.h"
 #include "disk/dirent.h"
+#include "disk/e2image.h"
 #include "disk/extent.h"
 #include "disk/group.h"
 #include "disk/indirect.h"
 #include "disk/inode.h"
 #include "disk/itree.h"
-#include "disk/jsb.h"
+#include "disk/jblock.h"
 #include "disk/mmp.h"
 #include "disk/orphan.h"
 #include "disk/quota.h"
+#include "disk/redo.h"
+#include "disk/redo_list.h"
 #include "disk/super.h"
 #include "disk/xattrblk.h"
 
@@ -458,12 +461,114 @@ static void fuzz_itree(const struct input *in)
 	free(q);
 }
 
+/* ---- redo records, logs, e2image files ---- */
+
+static void fuzz_redo(const struct input *in)
+{
+	const uint32_t bs = 1024u << in->b % 7;
+	struct xw_redo_header h = {.block_size = bs, .blocks = 1u + in->c};
+	uint8_t *p = malloc(XW_REDO_HEADER_SIZE), *q = malloc(XW_REDO_HEADER_SIZE);
+
+	MUST(p && q);
+	h.log_offset = xw_redo_log_offset(h.blocks, bs);
+	h.log_blocks = xw_redo_log_blocks(h.blocks, bs);
+	xw_redo_header_encode(&h, p);
+	for (size_t i = 0; i < XW_MIN(in->size, XW_REDO_HEADER_SIZE); i++)
+		p[i] ^= in->data[i];
+	(void)xw_redo_header_decode(p, &h);
+	xw_redo_header_encode(&h, q); /* with a right checksum */
+	if (!xw_redo_header_decode(q, &h)) {
+		MUST(xw_redo_block_size_ok(h.block_size) && h.blocks);
+		MUST(h.log_offset >=
+		     XW_REDO_HEADER_SIZE + xw_redo_hash_bytes(h.blocks, h.block_size));
+		MUST(h.log_blocks > h.blocks);
+		xw_redo_header_encode(&h, p);
+		MUST(!memcmp(p, q, XW_REDO_HEADER_SIZE));
+	}
+	free(p);
+	free(q);
+}
+
+static void fuzz_redo_list(const struct input *in)
+{
+	const uint32_t bs = 1024u << in->b % 7;
+	uint8_t *p = OBJECT(in, bs, jsb), *q = calloc(1, bs);
+	struct xw_run *runs = calloc(xw_redo_list_max(bs), sizeof(*runs));
+	struct xw_redo_list l, again;
+	uint32_t peeked;
+
+	MUST(q && runs);
+	(void)xw_redo_list_peek(p, &peeked);
+	(void)xw_redo_list_decode(p, bs, &l);
+	l.block_size = bs;
+	l.n %= (uint32_t)xw_redo_list_max(bs) + 1;
+	for (size_t i = 0; i < l.n; i++)
+		runs[i] = xw_redo_list_run(p, i);
+	xw_redo_list_encode(&l, runs, q);
+	MUST(xw_redo_list_peek(q, &peeked) && peeked == bs);
+	MUST(!xw_redo_list_decode(q, bs, &again) && again.n == l.n && again.next == l.next);
+	for (size_t i = 0; i < l.n; i++) {
+		const struct xw_run run = xw_redo_list_run(q, i);
+
+		MUST(run.start == runs[i].start && run.len == runs[i].len);
+	}
+	free(p);
+	free(q);
+	free(runs);
+}
+
+static void fuzz_log_block(const struct input *in)
+{
+	const struct xw_jsb jsb = {.blocksize = 1024u << in->b % 7,
+				   .feature_compat = in->c & 1,
+				   .feature_incompat = in->c};
+	uint8_t *p = OBJECT(in, jsb.blocksize, jsb);
+	uint32_t type, sequence, n;
+	struct xw_jcommit c;
+	struct xw_jfmt f;
+
+	xw_jfmt_init(&jsb, &f);
+	(void)xw_jblock_header(p, &type, &sequence);
+	MUST(xw_jtag_count(&f, p) <= jsb.blocksize / f.tag_bytes);
+	if (!xw_jrevoke_count(&f, p, &n)) {
+		MUST(n <= xw_jrevoke_capacity(&f));
+		for (uint32_t i = 0; i < n; i++)
+			(void)xw_jrevoke_get(&f, p, i);
+	}
+	xw_jcommit_decode(p, &c);
+	(void)xw_jcommit_verify(&f, p, c.csum);
+	xw_jblock_set_tail(&f, p);
+	MUST(xw_jblock_verify_tail(&f, p));
+	xw_jcommit_encode(&f, sequence, &c, p);
+	MUST(xw_jcommit_verify(&f, p, c.csum));
+	free(p);
+}
+
+static void fuzz_e2image(const struct input *in)
+{
+	uint8_t *p = calloc(1, XW_E2IMAGE_HEADER);
+	struct xw_e2image e;
+
+	MUST(p);
+	memcpy(p, in->data, XW_MIN(in->size, XW_E2IMAGE_HEADER));
+	(void)xw_e2image_decode(p, &e);
+	free(p);
+}
+
+static void fuzz_records(const struct input *in)
+{
+	static void (*const targets[])(const struct input *) = {fuzz_redo, fuzz_redo_list,
+								fuzz_log_block, fuzz_e2image};
+
+	targets[in->a % XW_ARRAY_SIZE(targets)](in);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const targets[])(const struct input *) = {
-		fuzz_super, fuzz_group,  fuzz_inode,       fuzz_extent, fuzz_dir,
-		fuzz_dx,    fuzz_dx,     fuzz_xattr_block, fuzz_jsb,    fuzz_indirect,
-		fuzz_quota, fuzz_hidden, fuzz_itree,
+		fuzz_super, fuzz_group,   fuzz_inode,       fuzz_extent, fuzz_dir,
+		fuzz_dx,    fuzz_records, fuzz_xattr_block, fuzz_jsb,    fuzz_indirect,
+		fuzz_quota, fuzz_hidden,  fuzz_itree,
 	};
 	uint8_t head[4] = {0};
 	size_t n = XW_MIN(size, sizeof(head));

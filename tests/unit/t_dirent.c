@@ -61,12 +61,38 @@ START_TEST(tail_by_the_kernel)
 	FIX(dir_block, block);
 	ck_assert(xw_dir_has_tail(block, 1024));
 	ck_assert_int_eq(xw_dir_block_verify(block, 1024, lin_seed()), 0);
+	ck_assert_uint_eq(xw_dir_tail_csum(block, 1024), peek32(block + 1020));
 	memcpy(out, block, sizeof(out));
 	memset(out + 1024 - XW_DIR_TAIL, 0xA5, XW_DIR_TAIL);
 	xw_dir_tail_init(out, 1024);
 	ck_assert_uint_eq(peek32(out + 1020), 0);
 	xw_dir_block_set_csum(out, 1024, lin_seed());
 	ck_assert_mem_eq(out, block, sizeof(block));
+}
+END_TEST
+
+START_TEST(hash_after_the_name)
+{
+	static const struct {
+		uint32_t rec_len;
+		uint8_t name_len;
+		bool has;
+	} rows[] = {{20, 1, true},  {19, 1, false}, {20, 4, true},
+		    {20, 5, false}, {24, 5, true},  {12, 1, false}};
+	const char name[16] = "abcd\x04\x03\x02\x01\x08\x07\x06\x05";
+	uint32_t major, minor;
+
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		const struct xw_dirent e = {
+			.rec_len = rows[i].rec_len, .name_len = rows[i].name_len, .name = name};
+
+		ck_assert_msg(xw_dirent_hash(&e, &major, &minor) == rows[i].has, "row %u", i);
+		ck_assert(rows[i].has || (!major && !minor));
+		if (i)
+			continue;
+		ck_assert_uint_eq(major, 0x01020304);
+		ck_assert_uint_eq(minor, 0x05060708);
+	}
 }
 END_TEST
 
@@ -209,6 +235,7 @@ int main(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_test(t, block_by_the_kernel);
 	tcase_add_test(t, tail_by_the_kernel);
+	tcase_add_test(t, hash_after_the_name);
 	tcase_add_test(t, checksum_covers_everything);
 	unit_add_table(t, entry_checks, entries);
 	tcase_add_test(t, rec_len_of_64k);

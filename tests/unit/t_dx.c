@@ -156,13 +156,17 @@ END_TEST
 START_TEST(tail_stays_inside)
 {
 	uint8_t block[1024];
+	uint32_t csum = 0;
 
 	FIX(dx_node, block);
+	ck_assert(xw_dx_csum_peek(block, 1024, XW_DX_NODE_ENTRIES, &csum));
+	ck_assert_uint_eq(csum, peek32(block + 1020));
 	for (unsigned limit = 127; limit < 0x10000; limit += 31) {
 		uint8_t before[1024];
 
 		xw_dx_set_limit(block, XW_DX_NODE_ENTRIES, limit, 126);
 		memcpy(before, block, sizeof(before));
+		ck_assert(!xw_dx_csum_peek(block, 1024, XW_DX_NODE_ENTRIES, &csum));
 		ck_assert_int_eq(xw_dx_block_verify(block, 1024, XW_DX_NODE_ENTRIES, 0),
 				 XW_ERR_CORRUPT);
 		xw_dx_block_set_csum(block, 1024, XW_DX_NODE_ENTRIES, 0);

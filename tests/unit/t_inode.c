@@ -263,6 +263,11 @@ START_TEST(device_numbers)
 			 devices[_i].want);
 	ck_assert_uint_eq(peek32(in.block), devices[_i].old);
 	ck_assert_uint_eq(peek32(in.block + 4), devices[_i].new);
+	ck_assert_uint_eq(xw_inode_slot(&in, 0), devices[_i].old);
+	ck_assert_uint_eq(xw_inode_slot(&in, 1), devices[_i].new);
+	memset(in.block + 56, 1, 4);
+	ck_assert_uint_eq(xw_inode_slot(&in, 14), 0x01010101);
+	ck_assert_uint_eq(xw_inode_slot(&in, 15), 0);
 	if (devices[_i].want)
 		return;
 	xw_inode_get_rdev(&in, &major, &minor);

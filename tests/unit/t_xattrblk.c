@@ -16,9 +16,16 @@ START_TEST(block_by_the_kernel)
 	uint8_t block[1024], out[1024];
 	struct xw_xattr_bhdr h;
 	struct xw_xattr_entry e;
+	uint32_t reserved[3];
 	size_t next, end;
 
 	FIX(xattr_block, block);
+	ck_assert_uint_eq(xw_xattr_magic(block), XW_XATTR_MAGIC);
+	memset(block + 20, 7, 4);
+	xw_xattr_bhdr_reserved(block, reserved);
+	ck_assert_uint_eq(reserved[0], 0x07070707);
+	ck_assert_uint_eq(reserved[1] | reserved[2], 0);
+	memset(block + 20, 0, 4);
 	ck_assert_int_eq(xw_xattr_bhdr_decode(block, &h), 0);
 	ck_assert_uint_eq(h.refcount, 1);
 	ck_assert_uint_eq(h.blocks, 1);

@@ -7,7 +7,7 @@
  *   older: as v2 without the 2 bytes
  * A tag without SAME_UUID is followed by 16 bytes of UUID.
  */
-#include "journal/block.h"
+#include "disk/jblock.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ void xw_jfmt_init(const struct xw_jsb *jsb, struct xw_jfmt *out)
 	if (out->csum3)
 		out->tag_bytes = sizeof(struct disk_tag3);
 	else
-		out->tag_bytes = (out->is64 ? 12 : 8) + (out->csum ? 2 : 0);
+		out->tag_bytes = (out->is64 ? 12u : 8u) + (out->csum ? 2u : 0u);
 }
 
 bool xw_jblock_header(const void *blk, uint32_t *type, uint32_t *sequence)
@@ -188,6 +188,26 @@ uint32_t xw_jdesc_capacity(const struct xw_jfmt *f)
 	return (f->block_size - XW_JBD2_HDR - f->tail - UUID_SIZE) / f->tag_bytes;
 }
 
+uint64_t xw_jtxn_blocks(const struct xw_jfmt *f, uint64_t n)
+{
+	return n + xw_div_up(n, xw_jdesc_capacity(f)) + 1;
+}
+
+bool xw_jdata_escape(void *blk)
+{
+	be32 *magic = blk;
+
+	if (getbe32(*magic) != XW_JBD2_MAGIC)
+		return false;
+	*magic = putbe32(0);
+	return true;
+}
+
+void xw_jdata_unescape(void *blk)
+{
+	*(be32 *)blk = putbe32(XW_JBD2_MAGIC);
+}
+
 static void put_tag(const struct xw_jfmt *f, const struct xw_jtag *tag, uint32_t flags, uint8_t *p)
 {
 	const be32 high = putbe32(f->is64 ? (uint32_t)(tag->blk >> 32) : 0);
@@ -240,19 +260,20 @@ int xw_jrevoke_count(const struct xw_jfmt *f, const void *blk, uint32_t *n)
 	*n = 0;
 	if (bytes < sizeof(*r) || bytes > f->block_size - f->tail)
 		return XW_ERR_CORRUPT;
-	*n = (bytes - (uint32_t)sizeof(*r)) / (f->is64 ? 8 : 4);
+	*n = (bytes - (uint32_t)sizeof(*r)) / (f->is64 ? 8u : 4u);
 	return 0;
 }
 
 uint32_t xw_jrevoke_capacity(const struct xw_jfmt *f)
 {
-	return (f->block_size - f->tail - (uint32_t)sizeof(struct disk_revoke)) / (f->is64 ? 8 : 4);
+	return (f->block_size - f->tail - (uint32_t)sizeof(struct disk_revoke)) /
+	       (f->is64 ? 8u : 4u);
 }
 
 void xw_jrevoke_encode(const struct xw_jfmt *f, uint32_t sequence, const xw_blk *blks, uint32_t n,
 		       void *blk)
 {
-	const uint32_t width = f->is64 ? 8 : 4;
+	const uint32_t width = f->is64 ? 8u : 4u;
 	uint8_t *p = (uint8_t *)blk + sizeof(struct disk_revoke);
 	struct disk_revoke *r = blk;
 

@@ -6,8 +6,8 @@
  *
  * Source: kernel documentation "Journal (jbd2)"; logs written by Linux 6.18 and by debugfs 1.47.0.
  */
-#ifndef XW_JOURNAL_BLOCK_H
-#define XW_JOURNAL_BLOCK_H
+#ifndef XW_DISK_JBLOCK_H
+#define XW_DISK_JBLOCK_H
 
 #include "base/types.h"
 #include "disk/jsb.h"
@@ -70,6 +70,11 @@ uint32_t xw_jtag_csum(const struct xw_jfmt *f, uint32_t sequence, const void *da
 
 /* Number of tags that fit a descriptor block whose first tag is followed by the UUID. */
 uint32_t xw_jdesc_capacity(const struct xw_jfmt *f);
+/* Number of blocks of a transaction with n data blocks and no revokes. */
+uint64_t xw_jtxn_blocks(const struct xw_jfmt *f, uint64_t n);
+/* Does the block begin with the magic? Then replace that by zeros, and the reverse. */
+bool xw_jdata_escape(void *blk);
+void xw_jdata_unescape(void *blk);
 /*
  * Encode a descriptor block with n tags, 1 .. capacity. Only ESCAPED of their flags is used; the
  * other flags and the tail are set here.
