@@ -11,6 +11,13 @@ make_tar tree some.tar
 gzip -1 -c some.tar >some.tar.gz
 mkfs -q --free 4M -d some.tar image
 works "an image to work on"
+cp image changed
+run_tool "$BIN/xw-tune" /dev/null -q -z undo -L other changed
+works "  changed, with an undo file"
+# an archive for libarchive
+command -v python3 >/dev/null && python3 -m zipfile -c some.zip tree
+zip=
+[ ! -e some.zip ] || zip="mkfs -q -d some.zip new.img"
 
 printf '%s\n' 'mkdir /made' 'write some.tar /made/tar' 'rm /link' >edits
 printf '%s\n' 'ls -l /sub' 'ncheck 12' 'icheck 200' 'rdump /sub new' 'xattr_share' 'stats' >walks
@@ -26,19 +33,27 @@ under() {
 for kib in 64 96 128; do
 	dead=
 	while read -r tool args; do
+		[ -n "$tool" ] || continue
 		cp image img
+		[ "$tool" != undo ] || cp changed img
 		rm -rf new new.img out.tar
 		mkdir new
 		# shellcheck disable=SC2086
 		under s $kib "$tool" $args
 		[ $RC = 0 ] || dead+="xw-$tool $args: status $RC: $(head -n 1 .both); "
-	done <<-'END'
+	done <<-END
+		$zip
 		mkfs -q -d tree new.img
 		mkfs -q -d some.tar new.img
 		mkfs -q -d some.tar.gz new.img
 		import -q img tree
 		import -q img some.tar.gz
 		export -q -o out.tar img
+		export -q -z -o out.tar img
+		export -q --format gnu -o out.tar img
+		export -q --format newc -o out.tar img
+		export -q -o out.tar img sub/f*
+		undo undo img
 		export -q -x new img
 		fsck -fn img
 		fsck -fy img
@@ -51,6 +66,25 @@ for kib in 64 96 128; do
 		age -q --profile pazdera --files 50 --ops 300 img
 	END
 	equal "ulimit -s $kib: every tool works" "$dead" ""
+done
+
+# Depths that an image decides: values in EA inodes that have such values, and directories.
+mkdir -p "deep/$(printf 'd/%.0s' {1..200})"
+mkfs -q -b 1024 -O ea_inode -N 2000 -d deep deep.img 16M
+works "an image with deep directories"
+head -c 1500 /dev/zero | tr '\0' a >value
+run_tool "$BIN/xw-debugfs" /dev/null -w -R "write value /file" deep.img
+first=$("$BIN/xw-debugfs" -R "stat /file" deep.img | sed -n 's/^Inode: \([0-9]*\).*/\1/p')
+for ((i = first; i < first + 500; i++)); do echo "ea_set -f value <$i> user.value"; done >chain
+run_tool "$BIN/xw-debugfs" /dev/null -w -f chain deep.img
+for kib in 64 128; do
+	rm -rf new
+	mkdir new
+	cp deep.img img
+	under s $kib debugfs -R "rdump /d new" img
+	equal "ulimit -s $kib: rdump of 200 directories, one in the other" "$RC $(find new -type d | wc -l)" "0 201"
+	under s $kib debugfs -w -R "rm /file" img
+	equal "  a file with a chain of 500 values is removed" "$RC $("$FSCK" -fn img | sed -n 's,^img: \([0-9]*\)/.*,\1,p')" "0 $((first - 1))"
 done
 
 # ---- descriptors ----
@@ -88,5 +122,5 @@ for n in 3 4 5 6 7 8 10 12; do
 done
 equal "ulimit -n: status, message and file agree" "$wrong" ""
 is "  some descriptors suffice" test $done_some -ge 8
-equal "  nothing else is left" "$(ls -A | grep -vE '^(\.(out|err|is|both|fsck)|tree|edits|walks|some\.tar|some\.tar\.gz|image|img|new|new\.img|out\.tar)$')" ""
-done_testing 7
+equal "  nothing else is left" "$(ls -A | grep -vE '^(\.(out|err|is|both|fsck)|tree|edits|walks|some\.tar|some\.tar\.gz|some\.zip|undo|changed|deep|deep\.img|value|chain|image|img|new|new\.img|out\.tar)$')" ""
+done_testing 13
