@@ -19,7 +19,7 @@
 #include "base/auto.h"
 #include "base/blockset.h"
 #include "base/vec.h"
-#include "export/extract_dir.h"
+#include "read/extract_dir.h"
 
 enum { CHUNK = 1 << 20 };
 
