@@ -19,7 +19,7 @@
 #include "base/auto.h"
 #include "base/blockset.h"
 #include "base/vec.h"
-#include "export/extract_dir.h"
+#include "read/extract_dir.h"
 
 enum { CHUNK = 1 << 20 };
 
@@ -459,9 +459,8 @@ static int enter_dir(struct tree *t, const struct xw_inode *in, const uint8_t *r
 		return dir_attributes(t, in);
 	*done = false;
 	turn_around(t, n);
-	return xw_blockset_add(t->above, w.ino, 1, NULL)
-		       ? xw_fail_nomem(&t->d->diag, "directories")
-		       : 0;
+	return xw_blockset_add(t->above, w.ino, 1, NULL) ? xw_fail_nomem(&t->d->diag, "directories")
+							 : 0;
 }
 
 /* All in the last directory of the stack is made. */

@@ -21,7 +21,7 @@
 #include "base/auto.h"
 #include "base/bytes.h"
 #include "export/extract_attr.h"
-#include "export/extract_dir.h"
+#include "read/extract_dir.h"
 
 #define PIECE (256u << 10)
 

@@ -16,7 +16,7 @@
 
 #include "export/compress.h"
 #include "export/extract.h"
-#include "export/extract_dir.h"
+#include "read/extract_dir.h"
 #include "read_fix.h"
 
 /* ---- a directory of the host ---- */

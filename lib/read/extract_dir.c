@@ -11,7 +11,7 @@
  */
 #include "config.h"
 
-#include "export/extract_dir.h"
+#include "read/extract_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,6 @@
 
 #include "base/bytes.h"
 #include "disk/dirent.h"
-#include "export/paths.h"
 
 #define DIRECTORY (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define FAR 8u /* levels */

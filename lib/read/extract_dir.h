@@ -4,8 +4,8 @@
  * component is opened relative to the previous one. Some of the directories on the last path stay
  * open for the next one, which is usually nearby.
  */
-#ifndef XW_EXPORT_EXTRACT_DIR_H
-#define XW_EXPORT_EXTRACT_DIR_H
+#ifndef XW_READ_EXTRACT_DIR_H
+#define XW_READ_EXTRACT_DIR_H
 
 #include <stdbool.h>
 #include <stddef.h>
