@@ -15,6 +15,7 @@
 #include "base/auto.h"
 #include "base/bytes.h"
 #include "dev/mounted.h"
+#include "dev/partition.h"
 #include "disk/foreign.h"
 
 #define PIECE (1 << 20)
@@ -33,6 +34,19 @@ static const char *find_foreign(int fd, uint64_t offset)
 	return kind ? kind->what : NULL;
 }
 
+/* libblkid does not know the partition table of a disk that was cut. */
+static bool has_damaged_gpt(int fd)
+{
+	struct xw_partitions table;
+	bool damaged;
+
+	if (xw_partitions_read(fd, &table))
+		return false;
+	damaged = table.damaged;
+	xw_partitions_free(&table);
+	return damaged;
+}
+
 /* Is it a filesystem type that mkfs creates? */
 static bool is_ext(const char *type)
 {
@@ -49,7 +63,7 @@ static void describe(blkid_probe pr, char *what, size_t size, bool *ours)
 	const char *type = NULL, *usage = NULL, *label = NULL;
 
 	if (blkid_probe_lookup_value(pr, "TYPE", &type, NULL)) {
-		if (!blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL))
+		if (!blkid_probe_lookup_value(pr, "PTTYPE", &type, NULL) && strcmp(type, "PMBR"))
 			snprintf(what, size, "a %s partition table", type);
 		return;
 	}
@@ -90,6 +104,8 @@ static int probe(struct xw_mkfs *m, int fd, uint64_t window, char *what, size_t 
 			describe(pr, what, size, ours);
 	}
 	blkid_free_probe(pr);
+	if (!what[0] && !offset && has_damaged_gpt(fd))
+		snprintf(what, size, "a damaged or cut gpt partition table");
 	foreign = what[0] ? NULL : find_foreign(fd, offset);
 	if (foreign)
 		snprintf(what, size, "%s", foreign);

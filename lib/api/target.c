@@ -126,7 +126,7 @@ static int find_window(struct xw_mkfs *m, struct xw_target *t, int fd, uint64_t 
 	p = xw_partition_at(&table, offset);
 	if (p)
 		t->partition = p->number;
-	else if (*table.type && !m->force) {
+	else if (*table.type && !table.damaged && !m->force) {
 		xw_partitions_text(&table, list, sizeof(list));
 		rc = xw_fail(&m->diag, XW_ERR_EXISTS,
 			     "%s: no partition begins at byte %llu: the %s partition table has %s",
@@ -135,7 +135,13 @@ static int find_window(struct xw_mkfs *m, struct xw_target *t, int fd, uint64_t 
 	}
 	if (*table.type)
 		end = xw_partitions_end(&table, offset, size);
-	if (!rc && end == offset && offset < size)
+	if (!rc && table.damaged)
+		rc = xw_fail(&m->diag, XW_ERR_USAGE,
+			     "%s: no space for a filesystem at byte %llu: it belongs to the gpt "
+			     "partition table, which is damaged or was cut: its partitions are "
+			     "unknown",
+			     t->path, (unsigned long long)offset);
+	else if (!rc && end == offset && offset < size)
 		rc = xw_fail(&m->diag, XW_ERR_USAGE,
 			     "%s: no space for a filesystem at byte %llu: it belongs to the %s "
 			     "partition table",

@@ -120,6 +120,34 @@ static int read_with(int fd, unsigned sector, struct xw_partitions *out)
 	return rc;
 }
 
+/* The only partition of a protective MBR has this type. */
+static bool has_protective_mbr(int fd)
+{
+	uint8_t b[SECTOR];
+
+	if (pread(fd, b, sizeof(b), 0) != sizeof(b) || peek16(b + 510) != 0xAA55)
+		return false;
+	return b[450] == 0xEE || b[466] == 0xEE || b[482] == 0xEE || b[498] == 0xEE;
+}
+
+/*
+ * libblkid refuses a GPT whose disk was cut: then it finds only the protective MBR, or nothing. That
+ * must not make its partitions free space.
+ */
+static void find_damaged_gpt(int fd, struct xw_partitions *out)
+{
+	static const unsigned sectors[] = {512, 1024, 2048, 4096};
+	bool found = !strcmp(out->type, "PMBR") || (!*out->type && has_protective_mbr(fd));
+	uint8_t h[GPT_HEADER];
+
+	if (!found && *out->type)
+		return;
+	for (size_t i = 0; i < XW_ARRAY_SIZE(sectors) && !found; i++)
+		found = read_gpt_header(fd, 1, sectors[i], h);
+	if (found)
+		*out = (struct xw_partitions){.type = "gpt", .damaged = true};
+}
+
 int xw_partitions_read(int fd, struct xw_partitions *out)
 {
 	/* An image file does not tell the sector size of its disk, on which a GPT depends. */
@@ -130,9 +158,9 @@ int xw_partitions_read(int fd, struct xw_partitions *out)
 
 	*out = (struct xw_partitions){.n = 0};
 	rc = read_with(fd, 0, out);
-	if (rc || out->n || fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (rc || out->n || fstat(fd, &st))
 		return rc;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(sectors) && !rc; i++) {
+	for (size_t i = 0; S_ISREG(st.st_mode) && i < XW_ARRAY_SIZE(sectors) && !rc; i++) {
 		other = (struct xw_partitions){.n = 0};
 		rc = read_with(fd, sectors[i], &other);
 		if (!rc && !strcmp(other.type, "gpt")) {
@@ -142,6 +170,8 @@ int xw_partitions_read(int fd, struct xw_partitions *out)
 		}
 		xw_partitions_free(&other);
 	}
+	if (!rc)
+		find_damaged_gpt(fd, out);
 	return rc;
 }
 

@@ -24,6 +24,11 @@ struct xw_partitions {
 	 * container, are parts of the table itself.
 	 */
 	uint64_t first, last_end;
+	/*
+	 * A GPT that cannot be used: its headers are invalid, or the file was cut. Its type is
+	 * "gpt", without partitions, and no byte is known to be free of them.
+	 */
+	bool damaged;
 };
 
 /*

@@ -283,7 +283,9 @@ int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out)
 
 	if (under->ops->partitions && under->ops->partitions(under, &table))
 		return xw_fail_nomem(under->diag, "the partition table");
-	if (*table.type)
+	if (table.damaged) /* what is left of a disk can still be read; only mkfs refuses */
+		end = under->size;
+	else if (*table.type)
 		end = xw_partitions_end(&table, off, under->size);
 	xw_partitions_free(&table);
 	return xw_dev_open_window(under, off, end, out);

@@ -106,6 +106,13 @@ static bool find(int fd, const struct xw_partitions *table, const char *name, ui
 		snprintf(why->s, sizeof(why->s), "no partition table (--partition)");
 		return false;
 	}
+	if (table->damaged) {
+		snprintf(why->s, sizeof(why->s),
+			 "the GPT is damaged or was cut: partition %.100s is unknown; restore the "
+			 "table or the end of the disk first",
+			 name);
+		return false;
+	}
 	found = count_matches(table, fd, name, &p);
 	/* Byte 0 stands for the whole disk, beyond the end of the partition. */
 	if (found == 1 && !p->start) {
@@ -157,14 +164,18 @@ bool cli_partition_hint(const char *image)
 	struct xw_partitions table;
 	char list[LIST_MAX];
 	uint8_t magic[2];
+	bool found;
 
 	if (fd < 0 || pread(fd, magic, sizeof(magic), MAGIC_AT) != sizeof(magic) ||
 	    peek16(magic) == XW_SUPER_MAGIC || xw_partitions_read(fd, &table))
 		return false;
 	xw_partitions_text(&table, list, sizeof(list));
-	if (*list)
+	found = *list || table.damaged;
+	if (table.damaged)
+		cli_hint("it has a GPT that is damaged or was cut: its partitions are unknown");
+	else if (*list)
 		cli_hint("it has a %s partition table: --partition N selects a partition (%s)",
 			 table.type, list);
 	xw_partitions_free(&table);
-	return *list;
+	return found;
 }

@@ -15,7 +15,7 @@ bool cli_partition_find(const char *image, const char *name, uint64_t *start,
 			struct cli_partition_why *why);
 /*
  * Print a hint that names the partitions, and return true, if the image is not an ext filesystem
- * but has a partition table.
+ * but has a partition table, even a damaged one.
  */
 bool cli_partition_hint(const char *image);
 

@@ -182,4 +182,28 @@ for features in metadata_csum ^metadata_csum,^64bit; do
 	equal "  by what the partition holds" "$("$BIN/xw-dump" -h --partition 1 disk | sed -n 's/^Block count: *//p')" 16384
 	is "  nothing behind it changed" cmp -i $((20 * MIB)) disk base
 done
-done_testing 287
+
+# A GPT whose file was cut, or of which only the protective MBR or the header is left: its partitions are unknown, so no place is free.
+for kind in gpt gpt4096; do
+	rm -f disk && "$KIT/disk.py" disk $kind 16 1024:8192
+	T_TOOL=xw-mkfs run_tool "$BIN/xw-mkfs" /dev/null -q -L found --partition 1 disk
+	truncate -s 12M disk && cp disk base
+	for left in cut header mbr; do
+		cp base disk
+		[ $left != header ] || dd if=/dev/zero of=disk bs=512 count=1 conv=notrunc status=none
+		[ $left != mbr ] || dd if=/dev/zero of=disk bs=512 seek=1 count=8 conv=notrunc status=none
+		cp disk kept
+		for force in -q -F -FF; do
+			T_TOOL=xw-mkfs run_tool "$BIN/xw-mkfs" /dev/null $force -E offset=$((5 * MIB)) disk 2M
+			is "$kind, $left: xw-mkfs $force -E offset=" grep -q "belongs to the gpt partition table, which is damaged or was cut" .err
+		done
+		T_TOOL=xw-mkfs run_tool "$BIN/xw-mkfs" /dev/null -q disk
+		is "  xw-mkfs of the whole" grep -q "holds a damaged or cut gpt partition table" .err
+		T_TOOL=xw-tune run_tool "$BIN/xw-tune" /dev/null -L x --partition 1 disk
+		is "  --partition" grep -q "the GPT is damaged or was cut" .err
+		is "  the disk is as it was" cmp -s disk kept
+		T_TOOL=xw-dump run_tool "$BIN/xw-dump" /dev/null -h -E offset=$MIB disk
+		is "  a filesystem is still read" grep -q "volume name: *found" .out
+	done
+done
+done_testing 329

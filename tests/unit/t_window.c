@@ -283,6 +283,35 @@ START_TEST(file_with_a_table)
 }
 END_TEST
 
+/* A GPT that libblkid refuses has no partitions, and no byte outside of them. */
+START_TEST(damaged_gpt)
+{
+	static const unsigned sectors[] = {512, 1024, 2048, 4096};
+	struct xw_partitions t;
+	struct xw_dev *d;
+	int fd;
+
+	memset(image, 0, SIZE);
+	if (_i < (int)XW_ARRAY_SIZE(sectors))
+		memcpy(image + sectors[_i], "EFI PART", 8);
+	else
+		put_entry(0, 0xEE, 1, SIZE / 512 - 1); /* only the protective MBR is left */
+	put_file();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(xw_partitions_read(fd, &t), 0);
+	close(fd);
+	ck_assert(t.damaged && !t.n && !strcmp(t.type, "gpt"));
+	ck_assert_uint_eq(xw_partitions_end(&t, FROM, SIZE), FROM);
+	xw_partitions_free(&t);
+	/* a filesystem is still read there, and cannot extend the file */
+	d = open_disk();
+	ck_assert_int_eq(xw_dev_open_offset(d, FROM, &d), 0);
+	ck_assert(d->fixed && d->size == SIZE - FROM);
+	xw_dev_close(d);
+}
+END_TEST
+
 START_TEST(end_by_table)
 {
 	/* 1 and 2 overlap; 5 lies in the extended 3, 6 begins where 5 does and is shorter */
@@ -335,6 +364,7 @@ int main(void)
 	tcase_add_test(t, nested);
 	tcase_add_test(t, plain_file);
 	tcase_add_test(t, file_with_a_table);
+	tcase_add_loop_test(t, damaged_gpt, 0, 5);
 	tcase_add_test(t, end_by_table);
 	suite_add_tcase(s, t);
 	return unit_main(s);
