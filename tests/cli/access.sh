@@ -161,4 +161,20 @@ equal "  --newer-mtime=@-1.25 does not" "$("$EXPORT" -t o.img | grep -c 'file$')
 mkfs -F --mtime=@1. -d s o.img
 equal "--mtime=@1. is refused, as touch(1) does" "$RC" 2
 is "  by name" grep -q '@1\.' "$T/.err"
-done_testing 38
+
+# Inodes of 128 bytes hold no time after 2038, others none after 2446.
+for t in 128:@2147483648 128:@-2147483649 256:@15032385536 256:@-2147483649; do
+	mkfs -q -F -I ${t%%:*} s.img 8M
+	cp s.img o.img
+	mkfs -F --mtime=${t#*:} -I ${t%%:*} -d s o.img
+	equal "--mtime ${t#*:} with inodes of ${t%%:*} bytes is refused" "$RC $(grep -c . "$T/.err") $(grep -c 'mtime: .* do not fit the inode' "$T/.err")" "2 1 1"
+	is "  the image is as before" cmp o.img s.img
+	import --mtime=${t#*:} o.img s
+	equal "  in xw-import, too" "$RC $(grep -c . "$T/.err")" "2 1"
+	is "  the image is as before" cmp o.img s.img
+done
+mkfs -q -F --mtime=@15032385535 -d s o.img
+equal "the last time that fits" "$RC $(times | sed 's/0*$//;s/\.$//')" "0 15032385535"
+mkfs -q -F --mtime=@15032385536 --clamp-mtime -d s o.img
+equal "as a limit it may be later" "$RC $(cat "$T/.err")" "0 "
+done_testing 56
