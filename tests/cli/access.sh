@@ -177,4 +177,14 @@ mkfs -q -F --mtime=@15032385535 -d s o.img
 equal "the last time that fits" "$RC $(times | sed 's/0*$//;s/\.$//')" "0 15032385535"
 mkfs -q -F --mtime=@15032385536 --clamp-mtime -d s o.img
 equal "as a limit it may be later" "$RC $(cat "$T/.err")" "0 "
-done_testing 56
+
+# ---- warnings of xw-export ----
+
+mkfs -q -F -d ids.tar ids.img
+RC=0
+"$EXPORT" --owner 0:0 -o e.tar ids.img >/dev/null 2>.err || RC=$?
+equal "xw-export --owner: entries of an ACL become one, capabilities those of root: a warning each" "$RC $(grep -c 'several ids of its ACL become one' .err) $(grep -c 'caps: its capabilities were those of namespaces of user 1041' .err)" "0 1 1"
+RC=0
+"$EXPORT" --owner 3000:300 -o e.tar s.img >/dev/null 2>.err || RC=$?
+equal "  none without ACLs" "$RC $(grep -c warning .err)" "0 0"
+done_testing 58
