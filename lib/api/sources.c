@@ -289,6 +289,20 @@ static struct xw_spool_opts spool_opts(const struct xw_mkfs *m)
 	return (struct xw_spool_opts){m->spool_dir, m->spool_limited, m->spool_limit};
 }
 
+/* Does --mtime fit the inodes? As the latest time, with --clamp-mtime, it need not. */
+static int check_mtime(const struct xw_intake *in)
+{
+	const struct xw_select *s = &in->m->select;
+
+	if (!s->mtime_set || s->clamp_mtime ||
+	    (s->mtime.sec >= INT32_MIN && s->mtime.sec <= in->fill.latest))
+		return 0;
+	return xw_fail(
+		&in->m->diag, XW_ERR_USAGE,
+		"--mtime: %lld seconds since 1970 do not fit the inode, which holds %d to %lld",
+		(long long)s->mtime.sec, INT32_MIN, (long long)in->fill.latest);
+}
+
 int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 {
 	const uint32_t extra = XW_MIN(p->enc.inode_size - XW_INODE_BODY, XW_INODE_EXTRA_WANTED);
@@ -318,7 +332,7 @@ int xw_intake_open(struct xw_intake *in, struct xw_placer *p)
 	in->fill.tick = xw_intake_tick_entry;
 	in->fill.tick_arg = in;
 	xw_fill_set_callbacks(&in->fill);
-	return 0;
+	return check_mtime(in);
 }
 
 void xw_intake_close(struct xw_intake *in)

@@ -80,8 +80,13 @@ static bool is_wanted(const struct xw_exporter *x, const struct xw_xattr_ref *a)
 	return !len || !xw_select_xattr_excluded(x->opts->select, (struct xw_slice){name, len});
 }
 
+static const char *shown_path(const struct xw_export_item *item)
+{
+	return *item->at->path ? item->at->path : "/";
+}
+
 /* Encode an ACL with the ids that options give, and with an explicit mode. */
-static int select_acl(const struct xw_exporter *x, const struct xw_export_item *item,
+static int select_acl(struct xw_exporter *x, const struct xw_export_item *item,
 		      struct xw_xattr_ref *a, uint8_t **own)
 {
 	const struct xw_select *s = x->opts->select;
@@ -90,13 +95,16 @@ static int select_acl(const struct xw_exporter *x, const struct xw_export_item *
 	const char *what = a->index == XW_XI_ACL_DEFAULT ? "default ACL" : "access ACL";
 	auto_end(xw_acl_free) struct xw_acl acl = {0};
 	struct xw_diag *diag = x->img->diag;
-	bool merged;
+	bool merged = false;
 	int rc = xw_acl_from_stored(&acl, a->value, a->value_len, what, diag);
 
 	if (!rc && xw_select_maps_ids(s))
 		rc = xw_acl_map(&acl, &ids, &merged, what, diag);
 	if (rc)
 		return rc;
+	if (merged && !x->merged_acls)
+		xw_log(diag, XW_LOG_WARN, "%s: " XW_ACL_MERGED, shown_path(item));
+	x->merged_acls |= merged;
 	if (s->mode.v.n && a->index == XW_XI_ACL_ACCESS)
 		xw_acl_chmod(&acl, to->mode);
 	a->value_len = (uint32_t)xw_acl_to_disk(&acl, NULL);
@@ -107,23 +115,29 @@ static int select_acl(const struct xw_exporter *x, const struct xw_export_item *
 	return 0;
 }
 
-static int select_caps(const struct xw_exporter *x, struct xw_xattr_ref *a, uint8_t **own)
+static int select_caps(struct xw_exporter *x, const struct xw_export_item *item,
+		       struct xw_xattr_ref *a, uint8_t **own)
 {
-	uint32_t rootid;
+	uint32_t was, rootid;
 
-	if (!xw_caps_rootid(a->value, a->value_len, &rootid))
+	if (!xw_caps_rootid(a->value, a->value_len, &was))
 		return 0;
+	rootid = xw_select_owner(x->opts->select, was);
 	*own = malloc(a->value_len);
 	if (!*own)
 		return xw_fail_nomem(x->img->diag, "capabilities");
 	memcpy(*own, a->value, a->value_len);
-	poke32(*own + XW_CAPS_ROOTID, xw_select_owner(x->opts->select, rootid));
+	poke32(*own + XW_CAPS_ROOTID, rootid);
 	a->value = *own;
+	if (was && !rootid && !x->root_caps)
+		xw_log(x->img->diag, XW_LOG_WARN, "%s: " XW_CAPS_BECOME_ROOT, shown_path(item),
+		       was);
+	x->root_caps |= was && !rootid;
 	return 0;
 }
 
 /* Change ids and modes in the value of an attribute. *own: the new value, to be freed, or NULL. */
-static int select_attribute(const struct xw_exporter *x, const struct xw_export_item *item,
+static int select_attribute(struct xw_exporter *x, const struct xw_export_item *item,
 			    struct xw_xattr_ref *a, uint8_t **own)
 {
 	const struct xw_select *s = x->opts->select;
@@ -134,7 +148,7 @@ static int select_attribute(const struct xw_exporter *x, const struct xw_export_
 	if (is_acl)
 		return select_acl(x, item, a, own);
 	if (a->index == XW_XI_SECURITY && a->name_len == 10 && !memcmp(a->name, "capability", 10))
-		return select_caps(x, a, own);
+		return select_caps(x, item, a, own);
 	return 0;
 }
 

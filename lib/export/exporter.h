@@ -18,6 +18,7 @@ struct xw_exporter {
 	uint32_t was_uid, was_gid; /* owner and group of the current item in the image */
 	char *text; /* target of the current symbolic link */
 	char *path; /* output path of the current item if it differs from the walk's path; owned */
+	bool merged_acls, root_caps; /* warnings that were given */
 	/* message of the first damage or failure */
 	char first[sizeof(((struct xw_diag *)0)->text)];
 	char missing[512]; /* missing paths */

@@ -41,9 +41,7 @@ static int map_ids(struct xw_fill *f, const struct xw_entry *e, const struct xw_
 		return 0;
 	rc = xw_acl_map(acl, &ids, &merged, name_of(is_default), why);
 	if (!rc && merged && !f->merged_acls++)
-		xw_fill_warn(f, e,
-			     "several ids of its ACL become one, which gets the permissions that "
-			     "all of them had; further ones are not mentioned");
+		xw_fill_warn(f, e, XW_ACL_MERGED);
 	return rc;
 }
 
@@ -71,10 +69,7 @@ int xw_fill_put_caps(struct xw_fill *f, const struct xw_entry *e, struct xw_slic
 		return xw_xattr_set_put(&f->set, name, sizeof(name) - 1, value.p, value.len, why);
 	rootid = xw_select_owner(f->select, was);
 	if (was && !rootid && !f->root_caps++)
-		xw_fill_warn(f, e,
-			     "its capabilities were those of namespaces of user %u, and are now "
-			     "those of root; further ones are not mentioned",
-			     was);
+		xw_fill_warn(f, e, XW_CAPS_BECOME_ROOT, was);
 	memcpy(copy, value.p, sizeof(copy));
 	poke32(copy + XW_CAPS_ROOTID, rootid);
 	return xw_xattr_set_put(&f->set, name, sizeof(name) - 1, copy, sizeof(copy), why);

@@ -101,9 +101,12 @@ int xw_fill_add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw
 	if (old && old->node == target) {
 		if (f->existing == XW_FILL_REPLACE)
 			old->layer = f->tree->layer;
+	} else if (old && xw_fill_is_protected(f, old)) {
+		/* contents that come with the name, as with the last one in newc, are the target's */
+		rc = xw_fill_check_existing(f, old);
+		if (rc || target->flags & XW_BN_OLD)
+			return rc;
 	} else {
-		if (old && xw_fill_is_protected(f, old))
-			return xw_fill_check_existing(f, old);
 		rc = link_target(f, e, at, old, target);
 		if (rc)
 			return rc;

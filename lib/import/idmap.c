@@ -3,6 +3,7 @@
 
 #include "import/idmap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
@@ -40,8 +41,11 @@ static int add_line(void *arg, struct xw_line *l)
 	char *words[2], *colon;
 	struct xw_idmap_pair p;
 	struct xw_idmap *m = r->m;
-	size_t n, at;
+	size_t n;
 
+	if (m->lines == UINT32_MAX)
+		return xw_line_fail(l, "too many lines");
+	p.line = m->lines++;
 	l->text[strcspn(l->text, "#")] = '\0';
 	n = xw_line_words(l, words, 2);
 	if (!n)
@@ -55,22 +59,38 @@ static int add_line(void *arg, struct xw_line *l)
 		return xw_line_fail(l, "'%.80s' is not NAME:NUMBER", words[1]);
 	if (!colon && !number_of(r, words[1], &p.to))
 		return unknown(l, words[1], "+NUMBER or NAME:NUMBER");
-	at = find(m, p.from);
-	if (at < m->v.n && m->v.v[at].from == p.from)
-		return 0; /* the first line for an ID takes precedence, as in tar */
-	if (xw_vec_push(&m->v, p))
-		return xw_fail_nomem(l->diag, l->option);
-	memmove(m->v.v + at + 1, m->v.v + at, (m->v.n - 1 - at) * sizeof(p));
-	m->v.v[at] = p;
-	return 0;
+	return xw_vec_push(&m->v, p) ? xw_fail_nomem(l->diag, l->option) : 0;
+}
+
+static int by_id_and_line(const void *a, const void *b)
+{
+	const struct xw_idmap_pair *x = a, *y = b;
+	const int order = xw_by_u32(&x->from, &y->from);
+
+	return order ? order : xw_by_u32(&x->line, &y->line);
+}
+
+/* Sort the pairs. The first line for an ID takes precedence, as in tar. */
+static void sort(struct xw_idmap *m)
+{
+	size_t n = 0;
+
+	if (m->v.n)
+		qsort(m->v.v, m->v.n, sizeof(*m->v.v), by_id_and_line);
+	for (size_t i = 0; i < m->v.n; i++)
+		if (!n || m->v.v[n - 1].from != m->v.v[i].from)
+			m->v.v[n++] = m->v.v[i];
+	m->v.n = n;
 }
 
 int xw_idmap_read(struct xw_idmap *m, const char *option, const char *file, bool group,
 		  const struct xw_acl_names *names, struct xw_diag *diag)
 {
 	struct reading r = {m, group, names};
+	const int rc = xw_lines_read(option, file, diag, add_line, &r);
 
-	return xw_lines_read(option, file, diag, add_line, &r);
+	sort(m);
+	return rc;
 }
 
 bool xw_idmap_apply(const struct xw_idmap *m, uint32_t *id)

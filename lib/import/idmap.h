@@ -9,10 +9,12 @@
 
 struct xw_idmap_pair {
 	uint32_t from, to;
+	uint32_t line; /* its number in all files of the map */
 };
 
 struct xw_idmap {
 	XW_VEC(struct xw_idmap_pair) v; /* sorted by `from`, which are distinct */
+	uint32_t lines; /* read so far */
 };
 
 /*

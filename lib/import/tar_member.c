@@ -22,8 +22,11 @@
 
 #define FIELD(f) (f), sizeof(f)
 
-/* Read one block into t->hdr: 1, or 0 at the end of the input, also within a block of zeros. */
-static int read_block(struct xw_tar *t)
+/*
+ * Read one block into t->hdr: 1, or 0 at the end of the input. An input that ends within a block
+ * was cut off, unless a digest says that it was written so, or the end mark has begun.
+ */
+static int read_block(struct xw_tar *t, bool zero)
 {
 	uint64_t got;
 	int rc = xw_input_copy(t->in, &t->hdr, XW_TAR_BLOCK, &got);
@@ -32,8 +35,10 @@ static int read_block(struct xw_tar *t)
 		return xw_tar_fail_input(t, rc);
 	if (got == XW_TAR_BLOCK)
 		return 1;
+	if (!got)
+		return 0;
 	memset((char *)&t->hdr + got, 0, XW_TAR_BLOCK - got);
-	return xw_tar_is_zero(&t->hdr) ? 0 : xw_tar_fail_input(t, 0);
+	return (t->verified || zero) && xw_tar_is_zero(&t->hdr) ? 0 : xw_tar_fail_input(t, 0);
 }
 
 static int number(struct xw_tar *t, const char *what, const char *field, size_t size, int64_t min,
@@ -422,8 +427,9 @@ static int input_ended(struct xw_tar *t, bool zero)
 	/* umoci never writes the mark, but an empty layer deserves a warning */
 	if (!zero)
 		xw_log(t->src.diag, t->verified && pos ? XW_LOG_INFO : XW_LOG_WARN,
-		       "%s: byte %llu: the end-of-archive mark is missing", t->src.name,
-		       (unsigned long long)pos);
+		       "%s: byte %llu: the end-of-archive mark is missing%s", t->src.name,
+		       (unsigned long long)pos,
+		       t->verified ? "" : "; if the archive was cut off, entries are missing, too");
 	return 0;
 }
 
@@ -440,7 +446,7 @@ int xw_tar_member(struct xw_tar *t)
 		t->e.path.len = 0;
 		if (!begun)
 			t->e.pos = pos;
-		rc = read_block(t);
+		rc = read_block(t, zero);
 		if (rc < 0)
 			return rc;
 		if (begun && (!rc || xw_tar_is_zero(&t->hdr)))

@@ -30,6 +30,14 @@ struct xw_acl_ids {
 int xw_acl_map(struct xw_acl *acl, const struct xw_acl_ids *ids, bool *merged, const char *what,
 	       struct xw_diag *diag);
 
+/* Warnings about that, which are given for the first file. */
+#define XW_ACL_MERGED                                                                              \
+	"several ids of its ACL become one, which gets the permissions that all of them had; "     \
+	"further ones are not mentioned"
+#define XW_CAPS_BECOME_ROOT                                                                        \
+	"its capabilities were those of namespaces of user %u, and are now those of root; "        \
+	"further ones are not mentioned"
+
 /*
  * The rootid in a value of security.capability of version 3: the user who is root of the namespaces
  * in which the capabilities apply. false: the value has none.

@@ -142,6 +142,11 @@ static int fail_entry(const struct parser *ps, struct word entry, const char *wh
 		       (int)XW_MIN(entry.len, 120u), entry.p, why);
 }
 
+/* GNU tar stores names only, even with --numeric-owner. */
+#define NO_SUCH(kind)                                                                              \
+	"no such " kind " on this machine; bsdtar(1) and star(1) store numbers, too, and "         \
+	"--xattrs-exclude='system.posix_acl_*' leaves ACLs out"
+
 static int resolve(const struct parser *ps, struct word entry, struct word who, bool group,
 		   uint32_t *id)
 {
@@ -155,7 +160,7 @@ static int resolve(const struct parser *ps, struct word entry, struct word who, 
 	if (!ps->names)
 		return fail_entry(ps, entry, "the name cannot be resolved: it has no numeric id");
 	if (ps->names->lookup(ps->names->arg, group, name, id) || *id == XW_ACL_NO_ID)
-		return fail_entry(ps, entry, group ? "no such group" : "no such user");
+		return fail_entry(ps, entry, group ? NO_SUCH("group") : NO_SUCH("user"));
 	return 0;
 }
 

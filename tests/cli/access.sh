@@ -161,4 +161,38 @@ equal "  --newer-mtime=@-1.25 does not" "$("$EXPORT" -t o.img | grep -c 'file$')
 mkfs -F --mtime=@1. -d s o.img
 equal "--mtime=@1. is refused, as touch(1) does" "$RC" 2
 is "  by name" grep -q '@1\.' "$T/.err"
-done_testing 38
+
+# Inodes of 128 bytes hold no time after 2038, others none after 2446.
+for t in 128:@2147483648 128:@-2147483649 256:@15032385536 256:@-2147483649; do
+	mkfs -q -F -I ${t%%:*} s.img 8M
+	cp s.img o.img
+	mkfs -F --mtime=${t#*:} -I ${t%%:*} -d s o.img
+	equal "--mtime ${t#*:} with inodes of ${t%%:*} bytes is refused" "$RC $(grep -c . "$T/.err") $(grep -c 'mtime: .* do not fit the inode' "$T/.err")" "2 1 1"
+	is "  the image is as before" cmp o.img s.img
+	import --mtime=${t#*:} o.img s
+	equal "  in xw-import, too" "$RC $(grep -c . "$T/.err")" "2 1"
+	is "  the image is as before" cmp o.img s.img
+done
+mkfs -q -F --mtime=@15032385535 -d s o.img
+equal "the last time that fits" "$RC $(times | sed 's/0*$//;s/\.$//')" "0 15032385535"
+mkfs -q -F --mtime=@15032385536 --clamp-mtime -d s o.img
+equal "as a limit it may be later" "$RC $(cat "$T/.err")" "0 "
+
+# ---- warnings of xw-export ----
+
+mkfs -q -F -d ids.tar ids.img
+RC=0
+"$EXPORT" --owner 0:0 -o e.tar ids.img >/dev/null 2>.err || RC=$?
+equal "xw-export --owner: entries of an ACL become one, capabilities those of root: a warning each" "$RC $(grep -c 'several ids of its ACL become one' .err) $(grep -c 'caps: its capabilities were those of namespaces of user 1041' .err)" "0 1 1"
+RC=0
+"$EXPORT" --owner 3000:300 -o e.tar s.img >/dev/null 2>.err || RC=$?
+equal "  none without ACLs" "$RC $(grep -c warning .err)" "0 0"
+
+# ---- names in ACLs ----
+
+echo 'f f 600 1 2 SCHILY.acl.access=user::rw-,user:nobody-here:r--,group::---,mask::r--,other::---' | python3 make.py names.tar
+mkfs -q -F -d names.tar o.img
+fails 1 'ACL entry "user:nobody-here:r--": no such user on this machine; .*bsdtar.*--xattrs-exclude=' "an ACL with an unknown name"
+mkfs -q -F --xattrs-exclude='system.posix_acl_*' -d names.tar o.img
+equal "  is left out on request" "$RC" 0
+done_testing 60

@@ -39,4 +39,32 @@ for bad in bad.cpio bad.cpio.gz; do
 done
 mkfs -q --exclude big -d bad.cpio img
 equal "what is excluded is not summed" "$RC $(cat .err)" "0 "
-done_testing 28
+
+# In newc and crc the last name carries the contents: they belong to the names that remain.
+mkdir -p hl/s && echo data >hl/a && ln hl/a hl/b && ln hl/a hl/s/c
+for format in odc newc crc; do
+	(cd hl && printf '%s\n' . a b s s/c | cpio -o -H $format --quiet) >hl.$format
+	for option in "--exclude s" "--exclude s/c" "--transform s,^s/c,,"; do
+		rm -rf img out
+		mkfs -q -d hl.$format $option img
+		"$EXPORT" -x out img >/dev/null 2>&1
+		equal "$format, $option: the others keep the contents" \
+			"$RC $(cat .err out/a out/b) $(stat -c %h out/a)" "0 data
+data 2"
+	done
+	rm -rf img out new && mkdir -p new/s && echo old >new/s/c
+	mkfs -q -d new img 8M
+	import -q --skip-old-files img hl.$format
+	"$EXPORT" -x out img >/dev/null 2>&1
+	equal "$format, --skip-old-files: likewise" \
+		"$RC $(cat .err out/a out/b out/s/c) $(stat -c %h out/a)" "0 data
+data
+old 2"
+	rm -rf img out
+	: >other && tar -cf first.tar other
+	mkfs -q -d first.tar -d hl.$format --exclude a --exclude s --exclude b --transform 's,^other$,a,' img
+	"$EXPORT" -x out img >/dev/null 2>&1
+	equal "$format: a file of another source is not concerned" "$RC $(ls out) $(cat .err out/a)" "0 a "
+	rm -f img
+done
+done_testing 43

@@ -297,4 +297,24 @@ for flags in 0x80000 0x80800; do
 	equal "  bytes of 0xaa in its last block" "$(dd if=img bs=1024 skip="$blk" count=1 status=none | tr -dc '\252' | wc -c)" \
 		$([ $flags = 0x80000 ] && echo 476 || echo 1024)
 done
-done_testing 152
+
+# ---- an archive that was cut off ----
+
+mkdir -p whole/d && seq 4000 | head -c 20000 >whole/a && echo last >whole/d/z
+tar -cf whole.tar --sort=name whole
+mkfs -q --replace img 8M
+cp img keep
+at=$(grep -abo whole/d/z whole.tar | head -1 | cut -d: -f1)
+for cut in 3000 3072 $((1024 + 20100)) $((at + 100)) $((at + 512 + 100)) $((at + 1024 + 100)); do
+	head -c "$cut" whole.tar >cut.tar
+	gzip -c cut.tar >cut.tar.gz
+	for form in cut.tar cut.tar.gz -; do
+		import_stdin cut.tar -q img $form
+		fails 1 "the archive ends inside" "$form of $cut bytes"
+		is "  the image is as before" cmp img keep
+	done
+done
+head -c "$at" whole.tar >cut.tar
+import -q img cut.tar
+equal "cut between two members: a warning, as no reader can know" "$RC $(grep -c 'end-of-archive mark is missing; if .* entries are missing' .err)" "0 1"
+done_testing 189

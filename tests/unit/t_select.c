@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Selection: stripping, exclusion as tar does it, modes, owners, clamped times. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "import/select.h"
+#include "tmp.h"
 #include "unit.h"
 
 static struct xw_select sel;
@@ -139,6 +142,30 @@ START_TEST(owners_times_xattrs)
 }
 END_TEST
 
+/* In any order; the first line for an ID counts, also over several files. */
+START_TEST(maps)
+{
+	static const char *const files[] = {"+3 +30\n+2 +20\n+3 +31\n+1 +10\n",
+					    "+2 +21\n+0 +5\n+9 +90\n"};
+	static const uint32_t ids[][2] = {
+		{0, 5}, {1, 10}, {2, 20}, {3, 30}, {4, 4}, {9, 90}, {UINT32_MAX, UINT32_MAX}};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(files); i++) {
+		char name[256];
+		const int fd = mkstemp(tmp_template(name, sizeof(name), "xw-t-select"));
+		const size_t n = strlen(files[i]);
+
+		ck_assert_int_ge(fd, 0);
+		ck_assert_int_eq(write(fd, files[i], n), (ssize_t)n);
+		close(fd);
+		ck_assert_int_eq(xw_select_set(&sel, "--owner-map", name, &diag), 0);
+		unlink(name);
+	}
+	for (size_t i = 0; i < XW_ARRAY_SIZE(ids); i++)
+		ck_assert_uint_eq(xw_select_owner(&sel, ids[i][0]), ids[i][1]);
+}
+END_TEST
+
 START_TEST(dotdot)
 {
 	static const struct {
@@ -168,6 +195,7 @@ int main(void)
 	unit_add_rows(t, mode, modes, spec);
 	unit_add_rows(t, wrong_values_are_named, wrong, option);
 	tcase_add_test(t, dotdot);
+	tcase_add_test(t, maps);
 	tcase_add_test(t, owners_times_xattrs);
 	suite_add_tcase(s, t);
 	return unit_main(s);
