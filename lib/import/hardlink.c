@@ -102,7 +102,7 @@ int xw_fill_add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw
 		if (f->existing == XW_FILL_REPLACE)
 			old->layer = f->tree->layer;
 	} else if (old && xw_fill_is_protected(f, old)) {
-		/* contents that come with the name, as with the last one in newc, are the target's */
+		/* contents that come with the name, as with the last one in newc, are kept */
 		rc = xw_fill_check_existing(f, old);
 		if (rc || target->flags & XW_BN_OLD)
 			return rc;
