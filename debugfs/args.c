@@ -96,12 +96,15 @@ static int set_super(struct cli_line *l, const struct cli_option *o, const char 
 static int set_extended(struct cli_line *l, const struct cli_option *o, const char *value)
 {
 	static const char key[] = "offset=";
+	struct xw_diag diag = {0};
 
 	(void)o;
 	if (strncmp(value, key, sizeof(key) - 1))
 		return cli_line_refuse(l, "-E: \"%s\" is not offset=BYTES", value);
-	return set_number(l, "-E offset=", value + sizeof(key) - 1,
-			  &((struct debugfs_args *)(void *)l)->how.offset);
+	if (xw_parse_offset(value + sizeof(key) - 1,
+			    &((struct debugfs_args *)(void *)l)->how.offset, &diag))
+		return cli_line_refuse(l, "%s", diag.text);
+	return -1;
 }
 
 static int add_request(struct cli_line *l, const struct cli_option *o, const char *value)

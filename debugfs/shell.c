@@ -60,7 +60,7 @@ static int split_offset(struct dbg *d, char *image, uint64_t *offset)
 	if (!at || !access(image, F_OK))
 		return 0;
 	*at = '\0';
-	return dbg_number(d, at + sizeof(key) - 1, "offset", offset);
+	return xw_parse_offset(at + sizeof(key) - 1, offset, &d->diag);
 }
 
 static int verb_open(struct dbg *d, int argc, char **argv)

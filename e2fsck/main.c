@@ -74,7 +74,8 @@ static int run(struct fsck_args *args)
 		snprintf(f.ses.diag.text, sizeof(f.ses.diag.text), "%s", why);
 	if (o.rc && !f.ses.findings.canceled && !f.ses.findings.ended)
 		cli_error("%s", xw_fsck_why(&f, &o));
-	if (o.rc && !f.opts.offset && cli_text_no_filesystem(f.opts.image, xw_fsck_why(&f, &o)) &&
+	if (o.rc && !args->line.partition &&
+	    cli_text_no_filesystem(f.opts.image, xw_fsck_why(&f, &o)) &&
 	    !cli_partition_hint(f.opts.image) &&
 	    strstr(f.ses.diag.text, "no ext2, ext3 or ext4 superblock"))
 		cli_foreign_hint(f.opts.image);

@@ -21,9 +21,7 @@ static int refuse_value(struct xw_diag *diag, const char *word, const char *valu
 
 static int set_offset(struct fsck_opts *o, const char *value, struct xw_diag *diag)
 {
-	if (value && !xw_parse_u64(value, &o->offset))
-		return 0;
-	return refuse_value(diag, "offset", value, "a number of bytes");
+	return xw_parse_offset(value, &o->offset, diag) ? FSCK_EXIT_USAGE : 0;
 }
 
 static int set_itree(struct fsck_opts *o, const char *value, struct xw_diag *diag)

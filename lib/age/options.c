@@ -128,7 +128,7 @@ static int set_offset(struct xw_age_options *o, const char *value)
 {
 	if (strncmp(value, "offset=", 7))
 		return bad(o, "-E", value, "offset=BYTES");
-	return xw_parse_ranged("-E offset", value + 7, 0, INT64_MAX, &o->opts.offset, o->diag);
+	return xw_parse_offset(value + 7, &o->opts.offset, o->diag);
 }
 
 static int set_jobs(struct xw_age_options *o, const char *value)

@@ -498,7 +498,7 @@ static void explain_size(struct run *r, int code)
 	struct xw_diag *diag = &r->m->diag;
 	char text[sizeof(diag->text)];
 
-	if (r->m->params.size_set || !r->target.exists || r->target.is_block)
+	if (r->m->params.size_set || !r->target.exists || r->m->params.in_place)
 		return;
 	memcpy(text, diag->text, sizeof(text));
 	xw_diag_clear(diag);

@@ -12,11 +12,10 @@ int xw_option_offset(const char *value, uint64_t *offset, struct xw_diag *diag)
 {
 	static const char key[] = "offset=";
 
-	if (!value || strncmp(value, key, sizeof(key) - 1) ||
-	    xw_parse_size(value + sizeof(key) - 1, 1, offset) || *offset > INT64_MAX)
+	if (!value || strncmp(value, key, sizeof(key) - 1))
 		return xw_fail(diag, XW_ERR_USAGE, "-E: \"%s\" is not offset=BYTES",
 			       value ? value : "");
-	return 0;
+	return xw_parse_offset(value + sizeof(key) - 1, offset, diag);
 }
 
 int xw_option_alone(const char *const *flags, const char *option, const char *value,

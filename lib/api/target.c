@@ -58,6 +58,18 @@ static int check_sources(struct xw_mkfs *m, const char *path, const struct stat 
 	return xw_run_oci_config_check(m, path);
 }
 
+/* An undo file is never overwritten, and the image must not be taken for one. */
+static int check_undo(struct xw_mkfs *m, const char *path, const struct stat *target)
+{
+	struct stat st;
+
+	if (!m->undo_file || m->plan_only || stat(m->undo_file, &st))
+		return 0;
+	if (target && xw_same_file(&st, target))
+		return xw_fail(&m->diag, XW_ERR_USAGE, "%s: is both undo file and image", path);
+	return xw_undo_dev_exists(m->undo_file, &m->diag);
+}
+
 /* -n */
 static int open_null(struct xw_mkfs *m, struct xw_target *t)
 {
@@ -77,8 +89,10 @@ void xw_target_sectors(struct xw_mkfs *m, const char *path)
 	int sector = 0;
 	struct stat st;
 
+	m->params.in_place = m->params.offset || m->supers_only || m->undo_file;
 	if (stat(path, &st) || !S_ISBLK(st.st_mode))
 		return;
+	m->params.in_place = true;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -214,6 +228,8 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 	rc = check_replace(m, t);
 	if (!rc)
 		rc = check_sources(m, path, t->exists ? &st : NULL);
+	if (!rc)
+		rc = check_undo(m, path, t->exists ? &st : NULL);
 	if (!rc && t->exists) {
 		auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 

@@ -206,3 +206,13 @@ int xw_parse_size(const char *text, uint64_t unit, uint64_t *out)
 	*out = n;
 	return 0;
 }
+
+int xw_parse_offset(const char *value, uint64_t *out, struct xw_diag *diag)
+{
+	/* the end of a filesystem there is still a position in a file */
+	if (!value || xw_parse_size(value, 1, out) || *out > INT64_MAX / 2)
+		return xw_fail(diag, XW_ERR_USAGE,
+			       "-E offset=%.80s: must be a number of bytes, or one with s K M G T",
+			       value ? value : "");
+	return 0;
+}

@@ -37,6 +37,11 @@ int xw_parse_decimal(const char *text, size_t len, double *out);
  * that of a plain number, in bytes. A fraction needs a suffix, and partial bytes are dropped.
  */
 int xw_parse_size(const char *text, uint64_t unit, uint64_t *out);
+/*
+ * The value of -E offset= and IMAGE?offset=, as xw_parse_size(): where in a file or device a
+ * filesystem begins. XW_ERR_USAGE with a message.
+ */
+int xw_parse_offset(const char *value, uint64_t *out, struct xw_diag *diag);
 /* Does the text end in a suffix that xw_parse_size() accepts? */
 bool xw_size_has_suffix(const char *text);
 

@@ -76,8 +76,6 @@ static bool check_supers(const struct xw_change *c, const struct reason *why)
 		return no(why, "the old superblock is not valid");
 	(void)xw_super_decode(c->old_super, &o);
 	(void)xw_super_decode(c->new_super, &n);
-	if (!has_journal(&n, why))
-		return false;
 	if (o.feature_ro_compat & XW_RO_ITREE)
 		return no(why, "images with itrees are not committed through the journal");
 	if (o.feature_incompat & XW_INCOMPAT_PENDING || n.feature_incompat & XW_INCOMPAT_RECOVER)
@@ -87,6 +85,8 @@ static bool check_supers(const struct xw_change *c, const struct reason *why)
 	if (o.feature_compat != n.feature_compat || o.feature_incompat != n.feature_incompat ||
 	    o.feature_ro_compat != n.feature_ro_compat)
 		return no(why, "features change");
+	if (!has_journal(&n, why))
+		return false;
 	if (c->old_size != c->new_size || o.blocks_count != n.blocks_count ||
 	    o.log_block_size != n.log_block_size || o.blocks_per_group != n.blocks_per_group ||
 	    o.inodes_per_group != n.inodes_per_group || o.inode_size != n.inode_size ||

@@ -169,6 +169,12 @@ int xw_undo_dev_finish(struct xw_dev *d)
 
 /* ---- opening ---- */
 
+int xw_undo_dev_exists(const char *path, struct xw_diag *diag)
+{
+	return xw_fail(diag, XW_ERR_EXISTS,
+		       "undo file %s: exists already; remove it, or name another", path);
+}
+
 /* Create the file, accessible only to its owner, since it contains parts of the old contents. */
 static int make_file(struct undo_dev *r, const char *path)
 {
@@ -176,8 +182,7 @@ static int make_file(struct undo_dev *r, const char *path)
 	auto_fd int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0 && errno == EEXIST)
-		return xw_fail(diag, XW_ERR_EXISTS,
-			       "undo file %s: exists already; remove it, or name another", path);
+		return xw_undo_dev_exists(path, diag);
 	if (fd < 0)
 		return xw_fail_errno(diag, XW_ERR_IO, errno, "undo file %s", path);
 	return xw_dev_open_file(path, 0, diag, &r->file.dev);

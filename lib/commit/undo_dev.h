@@ -14,6 +14,8 @@
  * undo file at path is created; XW_ERR_EXISTS: it exists already. The device never discards.
  */
 int xw_undo_dev_open(struct xw_dev *under, const char *path, uint64_t offset, struct xw_dev **out);
+/* XW_ERR_EXISTS with the message of xw_undo_dev_open() about an existing file. */
+int xw_undo_dev_exists(const char *path, struct xw_diag *diag);
 /*
  * Complete the undo file after the last write, for the current superblock. If the device is closed
  * without this call, the undo file is left unfinished, and e2undo accepts it only with -f.

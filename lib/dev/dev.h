@@ -140,6 +140,8 @@ int xw_dev_open_null(const char *name, struct xw_diag *diag, struct xw_dev **out
  * XW_ERR_HOSTFULL, with nothing changed.
  */
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out);
+/* The same for a filesystem that exists: XW_ERR_INPUT if `off` is beyond the end of `under`. */
+int xw_dev_open_existing(struct xw_dev *under, uint64_t off, struct xw_dev **out);
 /* Likewise the bytes [start, end) of `under`; end UINT64_MAX: to the end, growing with a file. */
 int xw_dev_open_window(struct xw_dev *under, uint64_t start, uint64_t end, struct xw_dev **out);
 

@@ -131,7 +131,7 @@ static bool has_protective_mbr(int fd)
 }
 
 /*
- * libblkid refuses a GPT whose disk was cut: then it finds only the protective MBR, or nothing. That
+ * libblkid refuses a GPT whose disk was cut, and finds only the protective MBR, or nothing. This
  * must not make its partitions free space.
  */
 static void find_damaged_gpt(int fd, struct xw_partitions *out)

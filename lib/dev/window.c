@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/types.h"
@@ -289,4 +290,13 @@ int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out)
 		end = xw_partitions_end(&table, off, under->size);
 	xw_partitions_free(&table);
 	return xw_dev_open_window(under, off, end, out);
+}
+
+int xw_dev_open_existing(struct xw_dev *under, uint64_t off, struct xw_dev **out)
+{
+	if (off >= under->size)
+		return xw_fail(under->diag, XW_ERR_INPUT,
+			       "%s: offset %" PRIu64 " is beyond the end at %" PRIu64, under->name,
+			       off, under->size);
+	return xw_dev_open_offset(under, off, out);
 }

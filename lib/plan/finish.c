@@ -283,8 +283,8 @@ static int check_rest(struct xw_mkfs_params *p, struct xw_diag *diag)
 	if (rc)
 		return rc;
 	if (p->size_bytes && (p->free_set || p->free_inodes))
-		return xw_fail(diag, XW_ERR_USAGE,
-			       "--free: only for a new image (see --replace) without SIZE");
+		return xw_fail(diag, XW_ERR_USAGE, "--free: only for a new image%s without SIZE",
+			       p->in_place ? "" : " (see --replace)");
 	if (p->num_backup_sb >= 0 && !xw_has_compat(&p->features, XW_COMPAT_SPARSE_SUPER2))
 		xw_log(diag, XW_LOG_WARN, "-E num_backup_sb: no effect without sparse_super2");
 	return check_journal(p, diag);

@@ -142,6 +142,7 @@ struct xw_mkfs_params {
 	const char
 		*target; /* path, to select a stanza of [devices]; NULL = none; set by the caller */
 	bool add_journal;
+	bool in_place; /* --replace is impossible: a device, a part of a disk; set by the caller */
 };
 
 /* The size in bytes for which defaults are chosen; 0: unknown. */

@@ -112,9 +112,8 @@ SETTER(desc_size)
 
 SETTER(offset)
 {
-	if (xw_parse_size(value, 1, &p->offset) || p->offset > INT64_MAX / 2)
-		return xw_bad_value(diag, name, value, "must be bytes, or a number with s K M G T");
-	return 0;
+	(void)name;
+	return xw_parse_offset(value, &p->offset, diag);
 }
 
 int xw_set_num_backup_sb(struct xw_mkfs_params *p, const char *name, const char *value,

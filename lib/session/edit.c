@@ -403,7 +403,7 @@ int xw_edit_begin(const char *path, const struct xw_edit_opts *opts, struct xw_d
 	int rc = xw_dev_open_file(path, flags, diag, &dev);
 
 	if (!rc && opts->offset)
-		rc = xw_dev_open_offset(dev, opts->offset, &dev);
+		rc = xw_dev_open_existing(dev, opts->offset, &dev);
 	if (!rc)
 		rc = xw_recover_store(path, opts->redo_file ? opts->redo_file : opts->redo_dir,
 				      opts->offset, diag, &store);

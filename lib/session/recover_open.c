@@ -38,7 +38,7 @@ int xw_recover_open(const char *path, const char *redo_file, uint64_t offset, un
 	int rc = xw_dev_open_file(path, flags & XW_RECOVER_RDONLY ? XW_DEV_RDONLY : 0, diag, &dev);
 
 	if (!rc && offset)
-		rc = xw_dev_open_offset(dev, offset, &dev);
+		rc = xw_dev_open_existing(dev, offset, &dev);
 	if (!rc)
 		rc = xw_recover_store(path, redo_file, offset, diag, &store);
 	if (!rc)

@@ -250,6 +250,10 @@ static int check_journal(struct xw_tune_run *t)
 
 	if (t->want->set & XW_TUNE_JOURNAL && sb->feature_compat & XW_COMPAT_HAS_JOURNAL)
 		return xw_tune_refuse(t, XW_ERR_EXISTS, "The filesystem already has a journal.");
+	if (t->want->fast_commit_kib && sb->feature_compat & XW_COMPAT_HAS_JOURNAL)
+		return xw_tune_refuse(t, XW_ERR_EXISTS,
+				      "The filesystem already has a journal; -J fast_commit_size= "
+				      "is for a new one.");
 	if (external_journal(sb) && clears_compat(t, XW_COMPAT_HAS_JOURNAL) && !t->opts->force)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
 				      "the journal is external and would still contain the UUID of "

@@ -126,9 +126,7 @@ static int set_orphan_size(struct xw_tune_options *o, const char *value)
 
 static int set_offset(struct xw_tune_options *o, const char *value)
 {
-	if (xw_parse_size(value, 1, &o->opts.offset) || o->opts.offset > INT64_MAX / 2)
-		return bad_key(o, "offset", value);
-	return 0;
+	return xw_parse_offset(value, &o->opts.offset, o->diag);
 }
 
 static int set_clear_pending(struct xw_tune_options *o, const char *value)

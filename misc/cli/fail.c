@@ -57,7 +57,7 @@ static void print_error(const struct cli_line *l, const char *text, bool json)
 
 	text = named ? named : text;
 	cli_error("%s", text);
-	is_disk = l->image && !l->placed && cli_text_no_filesystem(l->image, text) &&
+	is_disk = l->image && !l->partition && cli_text_no_filesystem(l->image, text) &&
 		  cli_partition_hint(l->image);
 	if (l->image && !is_disk && !l->partition &&
 	    strstr(text, "an ext2, ext3 or ext4 filesystem"))

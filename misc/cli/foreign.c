@@ -11,12 +11,25 @@
 #include "cli/term.h"
 #include "disk/foreign.h"
 
-void cli_foreign_hint(const char *image)
+static const struct xw_foreign *find(const char *image)
 {
 	auto_fd int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	auto_free char *head = malloc(XW_FOREIGN_LOOK);
 	const ssize_t n = fd < 0 || !head ? -1 : pread(fd, head, XW_FOREIGN_LOOK, 0);
-	const struct xw_foreign *kind = n > 0 ? xw_foreign_find(head, (size_t)n) : NULL;
+
+	return n > 0 ? xw_foreign_find(head, (size_t)n) : NULL;
+}
+
+const char *cli_foreign_what(const char *image)
+{
+	const struct xw_foreign *kind = find(image);
+
+	return kind ? kind->what : NULL;
+}
+
+void cli_foreign_hint(const char *image)
+{
+	const struct xw_foreign *kind = find(image);
 
 	if (!kind)
 		return;

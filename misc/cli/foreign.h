@@ -7,5 +7,7 @@
  * a hint that names it, and the tools to use.
  */
 void cli_foreign_hint(const char *image);
+/* What it is: "a tar archive"; NULL: unknown. */
+const char *cli_foreign_what(const char *image);
 
 #endif

@@ -158,16 +158,30 @@ bool cli_partition_find(const char *image, const char *name, uint64_t *start,
 	return found;
 }
 
+static bool has_magic(int fd, uint64_t offset)
+{
+	uint8_t magic[2];
+
+	return offset < INT64_MAX - MAGIC_AT &&
+	       pread(fd, magic, sizeof(magic), (off_t)offset + MAGIC_AT) == sizeof(magic) &&
+	       peek16(magic) == XW_SUPER_MAGIC;
+}
+
+bool cli_holds_ext(const char *image, uint64_t offset)
+{
+	auto_fd int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 && has_magic(fd, offset);
+}
+
 bool cli_partition_hint(const char *image)
 {
 	auto_fd int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct xw_partitions table;
 	char list[LIST_MAX];
-	uint8_t magic[2];
 	bool found;
 
-	if (fd < 0 || pread(fd, magic, sizeof(magic), MAGIC_AT) != sizeof(magic) ||
-	    peek16(magic) == XW_SUPER_MAGIC || xw_partitions_read(fd, &table))
+	if (fd < 0 || has_magic(fd, 0) || xw_partitions_read(fd, &table))
 		return false;
 	xw_partitions_text(&table, list, sizeof(list));
 	found = *list || table.damaged;

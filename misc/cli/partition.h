@@ -18,5 +18,7 @@ bool cli_partition_find(const char *image, const char *name, uint64_t *start,
  * but has a partition table, even a damaged one.
  */
 bool cli_partition_hint(const char *image);
+/* Is an ext superblock, or its magic number at least, in the filesystem at this byte? */
+bool cli_holds_ext(const char *image, uint64_t offset);
 
 #endif

@@ -75,7 +75,7 @@ static int run(const struct dump_args *args)
 			    .arg = &problems};
 	struct xw_diag diag = {.log = xw_show_log, .log_arg = (void *)&args->line};
 	struct xw_dev *dev;
-	bool pending;
+	bool pending, small = true; /* small: nor can it hold a backup */
 	int rc = xw_show_device(&args->source, &diag, &dev, &pending);
 
 	if (!rc) {
@@ -83,6 +83,7 @@ static int run(const struct dump_args *args)
 			xw_json_object(&json, NULL);
 			xw_show_pending(&json, pending);
 		}
+		small = dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE;
 		rc = examine(args, &s, dev, &diag);
 		xw_dev_close(dev);
 	}
@@ -91,7 +92,7 @@ static int run(const struct dump_args *args)
 		xw_fail_repair(&diag);
 		if (*diag.text || !ferror(stdout)) /* cli_close_stdout() reports that */
 			cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
-		if ((rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT) && !args->source.super)
+		if ((rc == XW_ERR_INPUT || rc == XW_ERR_CORRUPT) && !args->source.super && !small)
 			cli_hint("try a backup superblock with -o superblock=BLOCK -o "
 				 "blocksize=BYTES");
 	} else if (args->line.json) {

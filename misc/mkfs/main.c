@@ -60,19 +60,35 @@ static bool continues_as_stock(const struct mkfs_args *args)
 	return true;
 }
 
+/*
+ * Does -F help? An existing undo file, or another name that exists already, is never overwritten,
+ * and the library looks for an undo file first.
+ */
+static bool may_overwrite(const struct mkfs_args *args)
+{
+	struct stat st;
+
+	return !args->force && !stat(args->image, &st) &&
+	       (!args->undo_file || stat(args->undo_file, &st));
+}
+
 /* The question of mke2fs, asked only interactively: a script uses -F. */
 static bool overwrite_after_all(const struct mkfs_args *args)
 {
 	struct stat st;
 
+	if (!may_overwrite(args))
+		return false;
 	if (continues_as_stock(args))
 		return true;
-	if (!args->line.quiet && !args->line.json && cli_confirm("Proceed anyway?"))
+	if (!args->line.json && cli_confirm("Proceed anyway?"))
 		return true;
 	if (!args->line.placed && cli_partition_hint(args->image))
 		cli_hint("pass -F to overwrite the whole disk");
 	else if (!may_replace(args) || stat(args->image, &st) || !S_ISREG(st.st_mode))
 		cli_hint("pass -F to overwrite it");
+	else if (!cli_holds_ext(args->image, 0))
+		cli_hint("pass --replace -F for a new file in its place, or -F to overwrite it");
 	else
 		cli_hint("pass --replace for a new file in its place, or -F to overwrite it");
 	return false;

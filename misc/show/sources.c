@@ -56,6 +56,7 @@ static int set_one(struct cli_line *l, struct xw_show_source *src, const char *o
 	static const char *const keys[] = {"superblock", "blocksize", "offset"};
 	const bool is_o = !strcmp(option, "-o");
 	const size_t name = strcspn(word, "=,");
+	struct xw_diag diag = {0};
 	char number[24] = "";
 	uint64_t v;
 
@@ -64,6 +65,8 @@ static int set_one(struct cli_line *l, struct xw_show_source *src, const char *o
 			continue;
 		if (name < len && len - name - 1 < sizeof(number))
 			memcpy(number, word + name + 1, len - name - 1);
+		if (i == 2 && xw_parse_offset(number, &v, &diag))
+			return cli_line_refuse(l, "%s", diag.text);
 		if (xw_parse_size(number, 1, &v) || (i == 1 && v > 65536) || v > INT64_MAX)
 			return cli_line_refuse(l, "%s %.*s: not %s=NUMBER", option, (int)len, word,
 					       keys[i]);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/escape.h"
 #include "cli/term.h"
+#include "read/image.h"
 #include "show/show.h"
 #include "tune/tool.h"
 
@@ -31,8 +32,11 @@ static int read_super(struct xw_dev *dev, struct xw_super *sb, struct xw_diag *d
 static int show(struct xw_show *s, struct xw_dev *dev, struct xw_diag *diag)
 {
 	struct xw_super sb;
+	struct xw_diag small = {0};
 	int rc = read_super(dev, &sb, diag);
 
+	if (!rc && xw_image_fits(dev, &sb, &small))
+		warn(NULL, small.text);
 	return rc ? rc : xw_show_raw_super(s, dev, &sb);
 }
 

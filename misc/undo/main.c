@@ -3,8 +3,10 @@
 #include "config.h"
 
 #include "cli/env.h"
+#include "cli/foreign.h"
 #include "cli/human.h"
 #include "cli/options.h"
+#include "cli/partition.h"
 #include "cli/escape.h"
 #include "cli/term.h"
 #include "commit/undo_apply.h"
@@ -169,6 +171,30 @@ static int undo(const struct args *args, struct xw_undo *u, struct xw_diag *diag
 	return rc;
 }
 
+/*
+ * What to do if the image is not in the state that the undo file is for. -f is no advice where
+ * something else would be overwritten; but a run of xw-mkfs that was killed has removed the old
+ * superblock, and its undo file is not finished.
+ */
+static void advise(const struct args *args, const struct xw_undo_info *info)
+{
+	const uint64_t offset = args->offset_set ? args->offset : info->offset;
+
+	if (!cli_holds_ext(args->image, offset)) {
+		const char *what = offset ? NULL : cli_foreign_what(args->image);
+
+		if (!args->line.partition && cli_partition_hint(args->image))
+			return;
+		if (what)
+			cli_hint("it is %s, not a filesystem that was changed", what);
+		else if (info->finished)
+			cli_hint("no ext2, ext3 or ext4 filesystem is at byte %" PRIu64, offset);
+		if (what || info->finished)
+			return;
+	}
+	cli_hint("-f restores the image anyway");
+}
+
 static int run(const struct args *args)
 {
 	struct xw_diag diag = {0};
@@ -180,7 +206,7 @@ static int run(const struct args *args)
 	if (rc)
 		cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
 	if ((rc == XW_ERR_STATE || rc == XW_ERR_TRUNCATED) && !args->force)
-		cli_hint("-f restores the image anyway");
+		advise(args, xw_undo_info(u));
 	if (!rc)
 		report(args, xw_undo_info(u));
 	xw_undo_close(u);

@@ -115,6 +115,11 @@ fi
 # --replace is proposed where it works.
 mkfs -q img 8M
 hints "pass --replace for a new file in its place, or -F" "an existing image: --replace is proposed"
+cp -r tree src && tar -cf some.tar src
+mkfs -q some.tar
+hints "pass --replace -F for a new file in its place, or -F" "  for anything else with -F"
+cp some.tar replaced && mkfs -q --replace -F replaced 8M
+works "  and that works"
 for args in "-E offset=4096" "-S" "-z undo"; do
 	# shellcheck disable=SC2086
 	mkfs -q $args img 8M
@@ -141,4 +146,4 @@ if is_root && loop=$(losetup -f --show img 2>/dev/null); then
 else
 	skip "devices" "no loop device here" 9
 fi
-done_testing 53
+done_testing 55

@@ -267,4 +267,32 @@ xw-undo other disk
 xw-age --files 3 disk
 xw-export -o none/x disk
 TABLE
-done_testing 258
+
+# Offsets are sizes, in one wording for all tools; one beyond the end is named, and a wrong one names the partitions.
+disk gpt
+mkfs -q --partition 1 disk
+: >empty
+for tool in "xw-fsck -fn" "xw-dump -h" "xw-tune -l" "xw-age --measure" "xw-debugfs -R stats" "xw-export -t"; do
+	read -ra args <<<"$tool"
+	name=${args[0]}
+	for offset in 1M 1MiB 2048s $MIB; do
+		T_TOOL=$name run_tool "$BIN/$name" /dev/null "${args[@]:1}" -E offset=$offset disk
+		equal "$tool -E offset=$offset" "$RC" 0
+	done
+	T_TOOL=$name run_tool "$BIN/$name" /dev/null "${args[@]:1}" -E offset=1X disk
+	is "  1X is none" grep -Fxq "$name: -E offset=1X: must be a number of bytes, or one with s K M G T" .err
+	T_TOOL=$name run_tool "$BIN/$name" /dev/null "${args[@]:1}" -E offset=64M disk
+	is "  beyond the end" grep -q "disk: offset 67108864 is beyond the end at 33554432" .err
+	is "  no backup is proposed" sh -c '! grep -q "backup superblock" .err'
+	T_TOOL=$name run_tool "$BIN/$name" /dev/null "${args[@]:1}" -E offset=2M disk
+	is "  elsewhere the partitions are named" grep -q "selects a partition (1 at 1048576, 2 at 12582912" .err
+done
+T_TOOL=xw-dump run_tool "$BIN/xw-dump" /dev/null empty
+is "an empty file has no backup superblock" sh -c 'grep -q "too small" .err && ! grep -q "backup superblock" .err'
+# --replace is not proposed where it is impossible.
+head -c 9000000 /dev/urandom >src/large
+mkfs -qF --partition 1 -d src disk
+is "too small a partition: no --replace" sh -c 'grep -q "too small" .err && ! grep -q -e --replace .err'
+mkfs -qF --free 1M --partition 1 -d src disk
+is "--free in a partition: likewise" sh -c 'grep -q -e "--free: only for a new image without SIZE" .err'
+done_testing 309

@@ -310,4 +310,14 @@ tune --version
 is "--version" grep -q '^xw-tune (extwright) ' .out
 tune --help
 is "--help" grep -q '^Usage: xw-tune' .out
-done_testing 322
+
+# Reasons: what is ignored or impossible is said.
+mkfs -q reasons 16M
+T_TOOL=xw-tune run_tool "$BIN/xw-tune" /dev/null -O ^has_journal --commit journal reasons
+is "--commit journal of a journal's removal" grep -q "cannot commit through the journal: features change" .err
+T_TOOL=xw-tune run_tool "$BIN/xw-tune" /dev/null -J fast_commit_size=100 reasons
+is "-J fast_commit_size= with a journal" grep -q "already has a journal; -J fast_commit_size= is for a new one" .err
+truncate -s 12M reasons
+T_TOOL=xw-tune run_tool "$BIN/xw-tune" /dev/null -l reasons
+is "-l of an image that was cut warns" grep -q "warning: .*the image holds 3072; if the file was cut, get the whole file" .err
+done_testing 325

@@ -80,4 +80,37 @@ for bs in 1024 4096; do
 	is "$bs:   and says why" grep -q "another program has changed" .err
 	is "$bs:   the image is unchanged" cmp kept img
 done
-done_testing 28
+
+# -f is no advice where the target is something else, but it is after a run of xw-mkfs that was killed.
+mkfs -q -F img 8M
+mkfs -q -F -z undo-mkfs img 8M
+works "an undo file"
+mkdir src && head -c 200000 /dev/urandom >src/data && tar -cf src.tar src
+undo undo-mkfs src.tar
+is "of a tar archive: no -f" sh -c '! grep -q -e "-f restores" .err && grep -q "it is a tar archive" .err'
+"$KIT/disk.py" disk gpt 16 1024:8192
+undo undo-mkfs disk
+is "of a disk: no -f" sh -c '! grep -q -e "-f restores" .err && grep -q "partition N selects a partition (1 at 1048576" .err'
+truncate -s 8M zeros
+undo undo-mkfs zeros
+is "of nothing: no -f" sh -c '! grep -q -e "-f restores" .err && grep -q "no ext2, ext3 or ext4 filesystem is at byte 0" .err'
+mkfs -q other 8M
+undo undo-mkfs other
+is "of another filesystem: -f" grep -q -e "-f restores" .err
+
+# -F overwrites no undo file.
+for force in -q -F; do
+	mkfs $force -z undo-mkfs img 8M
+	fails 1 "undo file undo-mkfs: exists already" "$force: an existing undo file"
+	is "  no hint that -F helps" sh -c '! grep -q -e "pass -F" .err'
+	cp img kept
+	mkfs $force -z img img 8M
+	fails 2 "img: is both undo file and image" "$force: the image as undo file"
+	is "  the image is unchanged" cmp img kept
+done
+# As in mke2fs, -q hides no question.
+cp img kept
+timeout -s KILL 60 python3 "$XW_SRC/tests/cli/on_tty.py" 'n\r' "$MKFS" -q img 8M >seen 2>&1
+is "-q asks" grep -q "Proceed anyway?" seen
+is "  and no keeps the image" cmp img kept
+done_testing 43
