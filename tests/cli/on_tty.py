@@ -4,8 +4,8 @@
 
     on_tty.py KEYS COMMAND...
 
-KEYS are groups of keys with commas between; the next group is sent whenever a question ends the output. In KEYS, \\x03
-and the like are escapes. The output goes to standard output as the terminal got it, without carriage returns; the exit
+KEYS are groups of keys with commas between; the next group is sent whenever a question ends the output: one that ends
+in "? " takes a key, one that ends in "(y,N) " a line. In KEYS, \\x03 and the like are escapes. The output goes to standard output as the terminal got it, without carriage returns; the exit
 status is the command's, 99 when it waited for keys that nobody has.
 """
 import os
@@ -45,9 +45,9 @@ def main():
         if not data:
             break
         out += data
-        if out.endswith(b"? ") and len(out) > asked:
+        if out.endswith((b"? ", b"(y,N) ")) and len(out) > asked:
             asked = len(out)
-            if not terminal_reads_keys(fd):
+            if out.endswith(b"? ") and not terminal_reads_keys(fd):
                 out += b"[the question came before the terminal was set]"
             if not groups:
                 os.kill(pid, 9)
