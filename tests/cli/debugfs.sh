@@ -267,7 +267,7 @@ prints "  a file that is called so" hello
 dbg -R "open disk?offset=1048576" -R "cat /file"
 prints "  of the verb open" hello
 dbg -R "cat /file" "disk?offset=x"
-fails 2 'not a number' "  not a number"
+fails 2 'must be a number of bytes' "  not a number"
 mkfs -q -b 1024 -d tree copies.img 20M
 dbg -w -R "ssv volume_name new" -R "close -a" copies.img
 works "close -a"
