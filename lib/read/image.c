@@ -149,11 +149,11 @@ int xw_image_fits(const struct xw_dev *dev, const struct xw_super *sb, struct xw
 		return 0;
 	return xw_fail(diag, XW_ERR_TRUNCATED,
 		       "%s: the filesystem has %" PRIu64 " blocks of %" PRIu32 " bytes, the %s "
-		       "holds %" PRIu64 "; if the file was cut, get the whole file, else %s"
-		       "restore the superblock",
+		       "holds %" PRIu64 "; if the file was cut, get the whole file%s, else run "
+		       "xw-fsck -f",
 		       dev->name, sb->blocks_count, bs,
 		       dev->fixed ? "partition or device" : "image", dev->size / bs,
-		       dev->fixed ? "enlarge the partition or " : "");
+		       dev->fixed ? " or enlarge the partition" : "");
 }
 
 /* Checks of the superblock beyond those of xw_super_decode(). */

@@ -87,7 +87,7 @@ mkfs -F -z empty img
 refuses "-z: an existing file" 1 "exists already"
 equal "  stays" "$(stat -c %s empty)" 0
 mkfs -F -z img img
-refuses "-z: the image itself" 1
+refuses "-z: the image itself" 2
 is "  nothing was written" cmp img same
 mkfs --replace -z u2 img
 refuses "-z with --replace" 2

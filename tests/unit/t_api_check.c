@@ -372,7 +372,7 @@ static const struct {
 	{"--jobs", "0", "--jobs 0: must be 1 to 1024"},
 	{"--commit", "x", "--commit: \"x\" is not auto, journal, inside or file"},
 	{"-E", "x", "-E x: unknown extended option 'x'"},
-	{"-E", "offset=x", "-E offset=x: must be a number of bytes"},
+	{"-E", "offset=x", "-E offset=x: must be a number of bytes, or one with s K M G T"},
 	{"-E", "discard=1", "-E discard takes no value"},
 };
 

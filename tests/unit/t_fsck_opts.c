@@ -150,7 +150,8 @@ static const struct {
 	{"-E", "ea_ver=3", FSCK_EXIT_USAGE, "-E ea_ver=3: must be 1 or 2"},
 	{"-E", "ea_ver", FSCK_EXIT_USAGE, "-E ea_ver=: must be 1 or 2"},
 	{"-E", "itree=x", FSCK_EXIT_USAGE, "-E itree=x: must be build or drop"},
-	{"-E", "offset=x", FSCK_EXIT_USAGE, "-E offset=x: must be a number of bytes"},
+	{"-E", "offset=x", FSCK_EXIT_USAGE,
+	 "-E offset=x: must be a number of bytes, or one with s K M G T"},
 	{"-E", "readahead_kb", FSCK_EXIT_USAGE, "-E readahead_kb=: must be a number of KiB"},
 };
 
