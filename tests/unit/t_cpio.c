@@ -135,7 +135,11 @@ static const struct {
 	{"binary", add_little, 4464}, {"binary, big-endian", add_big, 4464},
 };
 
-static const struct made trailer = {0, 0, 1, 0, "TRAILER!!!", "", 0};
+#define TRAILER                                                                                    \
+	{                                                                                          \
+		0, 0, 1, 0, "TRAILER!!!", "", 0                                                    \
+	}
+static const struct made trailer = TRAILER;
 
 static struct xw_source *open_part(const struct bytes *b, struct xw_diag *diag)
 {
@@ -186,7 +190,7 @@ START_TEST(members)
 		{5, 0020600, 1, 0x405, "dev", "", 0},
 		{6, 0100600, 9, 0, "others are elsewhere", "12", 0},
 		{6, 0010600, 9, 0, "same number, other type", "", 0},
-		trailer,
+		TRAILER,
 	};
 	const struct xw_entry *e;
 	struct xw_diag diag = {0};
