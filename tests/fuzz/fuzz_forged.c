@@ -462,16 +462,18 @@ static void set_list(struct world *w, unsigned which, uint64_t value)
 	free(list);
 }
 
-/* The record before its list is changed. */
-static struct xw_dev *open_record(struct world *w, bool inside, struct xw_redo_store **s)
+/* The record before its list is changed. Its store and image, if any, are closed after it. */
+static struct xw_dev *open_record(struct world *w, bool inside, struct xw_redo_store **s,
+				  struct xw_dev **image)
 {
-	struct xw_dev *d = NULL, *base;
+	struct xw_dev *d = NULL;
 
 	*s = NULL;
+	*image = NULL;
 	if (!inside)
 		return share(w->file);
-	base = window(w);
-	ck_assert(!xw_inside_at(base, w->number, UINT64_MAX, NULL, s));
+	*image = window(w);
+	ck_assert(!xw_inside_at(*image, w->number, UINT64_MAX, NULL, s));
 	ck_assert(!(*s)->ops->open(*s, &d));
 	return d;
 }
@@ -479,7 +481,7 @@ static struct xw_dev *open_record(struct world *w, bool inside, struct xw_redo_s
 static void forge_record(struct world *w, bool inside, const uint8_t *data, size_t size)
 {
 	struct xw_redo_store *s;
-	struct xw_dev *d = open_record(w, inside, &s);
+	struct xw_dev *image, *d = open_record(w, inside, &s, &image);
 	struct xw_log *log;
 	uint8_t header[0x50];
 	uint64_t off;
@@ -497,6 +499,7 @@ static void forge_record(struct world *w, bool inside, const uint8_t *data, size
 	xw_log_close(log);
 	xw_dev_close(d);
 	xw_redo_store_close(s);
+	xw_dev_close(image);
 }
 
 static void fuzz_record(struct world *w, bool inside, const uint8_t *data, size_t size)
@@ -574,6 +577,7 @@ static void fuzz_log(struct world *w, const uint8_t *data, size_t size)
 		.checksum_type = 4,
 		.nr_users = 1,
 	};
+	const unsigned flags = data[1] & 0x80 ? XW_REPLAY_SALVAGE : 0;
 	uint8_t *buf = calloc(1, w->bs);
 	const struct xw_block_source src = {.n = 8, .arg = buf, .get = get_block};
 	struct xw_dev *dev = window(w);
@@ -587,7 +591,7 @@ static void fuzz_log(struct world *w, const uint8_t *data, size_t size)
 	for (data += 2, size -= 2; size >= 10; data += 10, size -= 10)
 		set_tag(log, data[0], value_of(data));
 	window_of(dev)->writes = 0;
-	rc = xw_replay_plan(log, data[1] & 0x80 ? XW_REPLAY_SALVAGE : 0, BLOCKS, &plan);
+	rc = xw_replay_plan(log, flags, BLOCKS, &plan);
 	ck_assert(!rc == !w->diag.code);
 	for (size_t i = 0; i < plan.blocks.n; i++)
 		ck_assert(plan.blocks.v[i].blk < BLOCKS);
