@@ -254,7 +254,7 @@ struct parts {
 	size_t n, cap;
 };
 
-/* Append the payload of the current entry to the temporary file. *written: the failure of writing. */
+/* Append the payload of the current entry to the temporary file. *written: the code of writing. */
 static int spool_payload(struct xw_fill *f, struct xw_source *s, struct parts *parts,
 			 struct xw_diag *reason, int *written)
 {
