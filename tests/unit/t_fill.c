@@ -224,6 +224,63 @@ START_TEST(implied_directories_take_the_group)
 }
 END_TEST
 
+/*
+ * The source is not a file: what is left out is spooled, and read again in pieces of another size.
+ */
+START_TEST(names_of_a_file_that_is_left_out)
+{
+	static const char data[] = "0123456789ABCDEFGHIJ";
+	uint64_t before = xw_space_free_blocks(space);
+	char *big = pattern(3000), *want = calloc(1, 100000);
+
+	memcpy(want + 100, data, 5);
+	memcpy(want + 3000, data + 5, 5);
+	memcpy(want + 9000, data + 10, 10);
+	ck_assert_int_eq(xw_select_set(&sel, "--exclude", "out", &diag), 0);
+	ck_assert_int_eq(
+		run(STEPS({XW_ET_REG, "out/f", NULL, big, 0640},
+			  {XW_ET_REG, "out/grown", NULL, big, 0600, XW_SIZE_UNKNOWN},
+			  {XW_ET_REG,
+			   "out/sparse",
+			   NULL,
+			   data,
+			   0600,
+			   0,
+			   false,
+			   {{100, 5}, {3000, 5}, {9000, 10}},
+			   100000},
+			  {XW_ET_REG, "out/later", NULL, "old", 0600},
+			  {XW_ET_HARDLINK, "later", "out/later", "new text", 0600, 0, true},
+			  {XW_ET_FIFO, "out/fifo", NULL, NULL, 0604},
+			  {XW_ET_HARDLINK, "out/again", "out/f", NULL, 0},
+			  {XW_ET_HARDLINK, "f", "out/again", NULL, 0},
+			  {XW_ET_HARDLINK, "g", "out/f", NULL, 0},
+			  {XW_ET_HARDLINK, "h", "g", NULL, 0},
+			  {XW_ET_HARDLINK, "grown", "out/grown", NULL, 0},
+			  {XW_ET_HARDLINK, "sparse", "out/sparse", NULL, 0},
+			  {XW_ET_HARDLINK, "fifo", "out/fifo", NULL, 0}),
+		    cuts[_i]),
+		0);
+	check_content("f", big, 3000, 3);
+	check_content("grown", big, 3000, 3);
+	check_content("sparse", want, 100000, 3);
+	check_content("later", "new text", 8, 1);
+	ck_assert_uint_eq(before - xw_space_free_blocks(space), 10);
+	ck_assert_uint_eq(sink.replaced_blocks, 0);
+	ck_assert_ptr_eq(must("f"), must("g"));
+	ck_assert_ptr_eq(must("f"), must("h"));
+	ck_assert_uint_eq(must("f")->links, 3);
+	ck_assert_uint_eq(must("f")->mode, XW_S_IFREG | 0640);
+	ck_assert_uint_eq(must("fifo")->mode, 0010604);
+	ck_assert_ptr_null(fill.unselected);
+	/* names do not outlive their source */
+	ck_assert_int_eq(run(STEPS({XW_ET_HARDLINK, "i", "out/f", NULL, 0}), 100), XW_ERR_INPUT);
+	ck_assert_msg(strstr(diag.text, "does not precede it") != NULL, "%s", diag.text);
+	free(want);
+	free(big);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("fill");
@@ -241,6 +298,7 @@ int main(void)
 	tcase_add_test(t, a_file_in_the_way_goes_with_a_warning);
 	tcase_add_test(t, directory_is_no_file);
 	tcase_add_test(t, implied_directories_take_the_group);
+	unit_add_table(t, names_of_a_file_that_is_left_out, cuts);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
