@@ -392,7 +392,7 @@ static int set_path(struct tree *t, const struct waiting *w)
 	return 0;
 }
 
-/* Make the directory whose path has len bytes, which is above the current one, the current one. */
+/* Return to a directory above the current one: the one whose path has len bytes. */
 static void leave_path(struct tree *t, size_t len)
 {
 	t->len = len;

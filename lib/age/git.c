@@ -122,7 +122,7 @@ static void end_walk(struct walk *w)
 	xw_vec_free(&w->levels);
 }
 
-/* Enter a directory. Takes fd and path in any case. */
+/* Enter a directory. Owns fd and path, also if it fails. */
 static int enter(struct walk *w, int fd, char *path)
 {
 	struct level l = {.path = path};
