@@ -120,6 +120,16 @@ static int check_replace(struct xw_mkfs *m, const struct xw_target *t)
 	return 0;
 }
 
+static int read_table(struct xw_mkfs *m, const struct xw_target *t, int fd,
+		      struct xw_partitions *out)
+{
+	const int rc = xw_partitions_read(fd, out);
+
+	if (rc == XW_ERR_IO)
+		return xw_fail(&m->diag, rc, "%s: cannot read the partition table", t->path);
+	return rc ? xw_fail_nomem(&m->diag, "the partition table") : 0;
+}
+
 /*
  * With -E offset on a disk, find the partition that begins there: no filesystem exceeds it, nor the
  * disk.
@@ -131,12 +141,13 @@ static int find_window(struct xw_mkfs *m, struct xw_target *t, int fd, uint64_t 
 	struct xw_partitions table;
 	uint64_t end = t->is_block ? size : 0;
 	char list[240];
-	int rc = 0;
+	int rc;
 
 	if (!offset)
 		return 0;
-	if (xw_partitions_read(fd, &table))
-		return xw_fail_nomem(&m->diag, "the partition table");
+	rc = read_table(m, t, fd, &table);
+	if (rc)
+		return rc;
 	p = xw_partition_at(&table, offset);
 	if (p)
 		t->partition = p->number;
@@ -192,14 +203,16 @@ int xw_target_fits(struct xw_mkfs *m, const struct xw_target *t)
 	struct xw_partitions table;
 	char list[240];
 	auto_fd int fd = -1;
+	int rc;
 
 	if (!m->params.offset || !t->exists)
 		return 0;
 	fd = open(t->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s", t->path);
-	if (xw_partitions_read(fd, &table))
-		return xw_fail_nomem(&m->diag, "the partition table");
+	rc = read_table(m, t, fd, &table);
+	if (rc)
+		return rc;
 	xw_partitions_overlap_text(&table, m->params.offset, size, list, sizeof(list));
 	xw_partitions_free(&table);
 	if (t->window && size > t->window)

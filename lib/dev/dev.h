@@ -98,6 +98,7 @@ struct xw_dev {
 	bool is_block; /* a block device: fixed size, zeros must be written or discarded */
 	bool is_window; /* part of a larger device, which may hold more than one filesystem */
 	bool fixed; /* its size cannot change: a block device, a window of a disk */
+	bool rdonly; /* opened with RDONLY */
 	uint32_t align; /* block size in bytes of a file opened with DIRECT; else 0 */
 	bool keep; /* zero() must not release space to the host; set by the opener of the device */
 };
@@ -135,6 +136,9 @@ int xw_dev_open_null(const char *name, struct xw_diag *diag, struct xw_dev **out
  * window from there to the end of its partition, see xw_partitions_end(). Without a partition table
  * it ends with the device, and a regular file can grow through it. Owns `under` once it succeeds,
  * and closes it. Messages give offsets in `under`.
+ *
+ * Where the partitions are unknown, since the table is damaged (XW_ERR_INPUT) or cannot be read
+ * (XW_ERR_IO), nothing may be changed. A device opened with RDONLY can be read up to its end.
  *
  * Reading past the end is XW_ERR_TRUNCATED, every change of a byte past the end of a fixed window
  * XW_ERR_HOSTFULL, with nothing changed.

@@ -540,6 +540,7 @@ static int probe_size(struct file_dev *f, unsigned flags)
 		return xw_fail(d->diag, XW_ERR_USAGE, "%s: not a regular file or block device",
 			       d->name);
 	d->is_block = d->fixed = S_ISBLK(st.st_mode);
+	d->rdonly = flags & XW_DEV_RDONLY;
 	if (flags & XW_DEV_DIRECT)
 		d->align = d->is_block && !ioctl(f->fd, BLKSSZGET, &sector) && sector >= 512
 				   ? (uint32_t)sector

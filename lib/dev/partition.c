@@ -99,7 +99,7 @@ static int read_with(int fd, unsigned sector, struct xw_partitions *out)
 	blkid_probe pr = blkid_new_probe();
 	blkid_partlist list;
 	blkid_parttable table;
-	int rc = 0;
+	int probed, rc = 0;
 
 	if (!pr)
 		return XW_ERR_NOMEM;
@@ -107,9 +107,12 @@ static int read_with(int fd, unsigned sector, struct xw_partitions *out)
 	    !(sector && blkid_probe_set_sectorsize(pr, sector))) {
 		blkid_probe_enable_superblocks(pr, 0);
 		blkid_probe_enable_partitions(pr, 1);
-		list = blkid_do_fullprobe(pr) ? NULL : blkid_probe_get_partitions(pr);
+		probed = blkid_do_fullprobe(pr);
+		list = probed ? NULL : blkid_probe_get_partitions(pr);
 		table = list ? blkid_partlist_get_table(list) : NULL;
-		if (table && blkid_parttable_get_type(table)) {
+		if (probed < 0) {
+			rc = XW_ERR_IO;
+		} else if (table && blkid_parttable_get_type(table)) {
 			copy_text(out->type, sizeof(out->type), blkid_parttable_get_type(table));
 			set_bounds(out, fd, (uint64_t)XW_MAX(blkid_probe_get_size(pr), 0),
 				   blkid_probe_get_sectorsize(pr));

@@ -32,8 +32,8 @@ struct xw_partitions {
 };
 
 /*
- * Read the partition table of an open file or device. If none is found or the file cannot be read,
- * the result is an empty table. XW_ERR_NOMEM.
+ * Read the partition table of an open file or device; an empty one if there is none. XW_ERR_NOMEM,
+ * and XW_ERR_IO where a table may be and cannot be read.
  */
 int xw_partitions_read(int fd, struct xw_partitions *out);
 void xw_partitions_free(struct xw_partitions *p);

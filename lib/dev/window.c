@@ -271,25 +271,40 @@ int xw_dev_open_window(struct xw_dev *under, uint64_t start, uint64_t end, struc
 		.is_block = under->is_block,
 		.is_window = true,
 		.fixed = end != NO_END,
+		.rdonly = under->rdonly,
 		.keep = under->keep,
 	};
 	*out = &w->dev;
 	return 0;
 }
 
+/* What is left of a disk whose partitions are unknown. */
+static int open_rest(struct xw_dev *under, uint64_t off, int why, struct xw_dev **out)
+{
+	if (under->rdonly)
+		return xw_dev_open_window(under, off, under->size, out);
+	return xw_fail(under->diag, why,
+		       "%s: the partition table %s: the end of a filesystem at byte %" PRIu64
+		       " is unknown, so nothing is written there",
+		       under->name,
+		       why == XW_ERR_IO ? "cannot be read" : "is damaged, or the disk was cut",
+		       off);
+}
+
 int xw_dev_open_offset(struct xw_dev *under, uint64_t off, struct xw_dev **out)
 {
 	struct xw_partitions table = {.n = 0};
+	int rc = under->ops->partitions ? under->ops->partitions(under, &table) : 0;
 	uint64_t end = NO_END;
 
-	if (under->ops->partitions && under->ops->partitions(under, &table))
+	if (rc == XW_ERR_NOMEM)
 		return xw_fail_nomem(under->diag, "the partition table");
-	if (table.damaged) /* what is left of a disk can still be read; only mkfs refuses */
-		end = under->size;
-	else if (*table.type)
+	if (!rc && table.damaged)
+		rc = XW_ERR_INPUT;
+	if (*table.type)
 		end = xw_partitions_end(&table, off, under->size);
 	xw_partitions_free(&table);
-	return xw_dev_open_window(under, off, end, out);
+	return rc ? open_rest(under, off, rc, out) : xw_dev_open_window(under, off, end, out);
 }
 
 int xw_dev_open_existing(struct xw_dev *under, uint64_t off, struct xw_dev **out)

@@ -144,13 +144,16 @@ bool cli_partition_find(const char *image, const char *name, uint64_t *start,
 	auto_fd int fd = open(image, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct xw_partitions table;
 	bool found;
+	int rc;
 
 	if (fd < 0) {
 		snprintf(why->s, sizeof(why->s), "cannot open: %s", strerror(errno));
 		return false;
 	}
-	if (xw_partitions_read(fd, &table)) {
-		snprintf(why->s, sizeof(why->s), "out of memory reading the partition table");
+	rc = xw_partitions_read(fd, &table);
+	if (rc) {
+		snprintf(why->s, sizeof(why->s), "%s the partition table",
+			 rc == XW_ERR_IO ? "cannot read" : "out of memory reading");
 		return false;
 	}
 	found = find(fd, &table, name, start, why);

@@ -90,6 +90,16 @@ ssize_t pwritev(int fd, const struct iovec *iov, int n, off_t off)
 	return REAL(pwritev)(fd, iov, n, off);
 }
 
+/* As libblkid reads. */
+ssize_t read(int fd, void *buf, size_t len)
+{
+	const off_t off = lseek(fd, 0, SEEK_CUR);
+
+	if (off >= 0)
+		FAIL_IF_BAD(fd, off, len, false);
+	return REAL(read)(fd, buf, len);
+}
+
 ssize_t pread64(int fd, void *buf, size_t len, off_t off) __attribute__((alias("pread")));
 ssize_t pwrite64(int fd, const void *buf, size_t len, off_t off) __attribute__((alias("pwrite")));
 ssize_t pwritev64(int fd, const struct iovec *iov, int n, off_t off)

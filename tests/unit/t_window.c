@@ -283,12 +283,26 @@ START_TEST(file_with_a_table)
 }
 END_TEST
 
+/* Where partitions are unknown, what is there can be read up to the end, and not changed. */
+static void check_unknown(const struct xw_dev_ops *ops, int why)
+{
+	struct xw_dev *d, *w;
+
+	for (int rdonly = 0; rdonly < 2; rdonly++) {
+		ck_assert_int_eq(xw_dev_open_file(path, rdonly ? XW_DEV_RDONLY : 0, &diag, &d), 0);
+		d->ops = ops ? ops : d->ops;
+		ck_assert_int_eq(xw_dev_open_offset(d, FROM, &w), rdonly ? 0 : why);
+		if (rdonly)
+			ck_assert(w->fixed && w->size == SIZE - FROM);
+		xw_dev_close(rdonly ? w : d);
+	}
+}
+
 /* A GPT that libblkid refuses has no partitions, and no byte outside of them. */
 START_TEST(damaged_gpt)
 {
 	static const unsigned sectors[] = {512, 1024, 2048, 4096};
 	struct xw_partitions t;
-	struct xw_dev *d;
 	int fd;
 
 	memset(image, 0, SIZE);
@@ -304,11 +318,36 @@ START_TEST(damaged_gpt)
 	ck_assert(t.damaged && !t.n && !strcmp(t.type, "gpt"));
 	ck_assert_uint_eq(xw_partitions_end(&t, FROM, SIZE), FROM);
 	xw_partitions_free(&t);
-	/* a filesystem is still read there, and cannot extend the file */
+	check_unknown(NULL, XW_ERR_INPUT);
+}
+END_TEST
+
+static int failing_partitions(struct xw_dev *d, struct xw_partitions *out)
+{
+	(void)d;
+	*out = (struct xw_partitions){.n = 0};
+	return XW_ERR_IO;
+}
+
+/* A table that cannot be read is not the same as no table. */
+START_TEST(unreadable_table)
+{
+	struct xw_dev_ops ops;
+	struct xw_partitions t;
+	struct xw_dev *d;
+	int fd;
+
+	put_file();
+	fd = open(path, O_WRONLY | O_CLOEXEC); /* read() fails */
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(xw_partitions_read(fd, &t), XW_ERR_IO);
+	ck_assert(!t.n && !t.v && !*t.type);
+	close(fd);
 	d = open_disk();
-	ck_assert_int_eq(xw_dev_open_offset(d, FROM, &d), 0);
-	ck_assert(d->fixed && d->size == SIZE - FROM);
+	ops = *d->ops;
 	xw_dev_close(d);
+	ops.partitions = failing_partitions;
+	check_unknown(&ops, XW_ERR_IO);
 }
 END_TEST
 
@@ -365,6 +404,7 @@ int main(void)
 	tcase_add_test(t, plain_file);
 	tcase_add_test(t, file_with_a_table);
 	tcase_add_loop_test(t, damaged_gpt, 0, 5);
+	tcase_add_test(t, unreadable_table);
 	tcase_add_test(t, end_by_table);
 	suite_add_tcase(s, t);
 	return unit_main(s);
