@@ -32,7 +32,7 @@ struct xw_hash_key xw_hash_process_key(void);
 /* 64-bit hash of a number and bytes under a key. seed: the hash of what precedes, or any number. */
 uint64_t xw_hash_secret(const struct xw_hash_key *key, uint64_t seed, const void *buf, size_t len);
 
-/* 64-bit hash of a number under a key. */
+/* 64-bit hash of a number under a key; cheaper, and enough for slots of a table only. */
 uint64_t xw_hash_number(const struct xw_hash_key *key, uint64_t n);
 
 /* The fixed hash: 64 bits with good avalanche, the same on every machine and in every version. */
