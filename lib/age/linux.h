@@ -33,11 +33,14 @@
 #include "update/map.h"
 #include "update/update.h"
 
+#define XW_AGE_CHECK 32u /* operations, or pieces written, between questions to the watch */
+
 /* Delayed allocation: files whose size is set and whose blocks are not allocated yet. */
 struct xw_age_linux {
 	struct xw_update *u; /* of the current step */
 	struct xw_age_memory *mem;
 	const struct xw_commit_watch *watch; /* as in xw_edit_opts */
+	unsigned pieces; /* counts how often the watch could be asked */
 	unsigned cpu; /* CPU of this step's writeback */
 	XW_VEC(xw_ino) dirty; /* dirty inodes in the order of writeback; 0: unused entry */
 	struct xw_table at; /* inode number to position in `dirty` */

@@ -197,7 +197,9 @@ static int operations(struct xw_age_run *r, struct xw_age_world *w)
 	int rc = 0;
 
 	while (done < most && !reached(r, w->u)) {
-		rc = xw_commit_check_canceled(r->o->watch, r->path, r->diag);
+		rc = done % XW_AGE_CHECK == 0
+			     ? xw_commit_check_canceled(r->o->watch, r->path, r->diag)
+			     : 0;
 		if (rc)
 			return rc;
 		if (r->state.counts.ops >= XW_AGE_OPS_MAX)
