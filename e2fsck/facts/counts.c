@@ -2,14 +2,12 @@
 /* The statistics of -v that the scan of the inode tables can compute. */
 #include "config.h"
 
-#include "base/endian.h"
-
 #include "facts/counts.h"
 
 void fsck_count_indirect(struct fsck_counts *c, const struct xw_inode *in)
 {
 	for (size_t level = 0; level < XW_ARRAY_SIZE(c->indirect); level++)
-		c->indirect[level] += peek32(in->block + 4 * (12 + level)) != 0;
+		c->indirect[level] += xw_inode_slot(in, (12 + level)) != 0;
 }
 
 static void count_type(struct fsck_counts *c, const struct xw_inode *in, bool has_map)

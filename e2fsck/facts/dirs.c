@@ -2,7 +2,6 @@
 /* Properties of directories and of their blocks. */
 #include "config.h"
 
-#include "base/endian.h"
 #include "disk/extent.h"
 #include "facts/dirs.h"
 
@@ -46,36 +45,43 @@ static bool is_directory(const struct xw_image *img, const struct xw_inode *in)
 bool fsck_dir_names_itself(struct xw_dev *dev, const struct xw_image *img, xw_ino ino,
 			   const struct xw_inode *in, bool unknown)
 {
-	uint64_t blk = peek32(in->block);
+	uint64_t blk = xw_inode_slot(in, 0);
+	struct xw_extent_hdr root;
+	struct xw_extent first;
 	uint8_t dot[12];
 
 	if (in->flags & XW_FL_INLINE_DATA)
 		return unknown && img->sb.feature_incompat & XW_INCOMPAT_INLINE_DATA &&
-		       (ino != XW_INO_ROOT || peek32(in->block) == XW_INO_ROOT);
+		       (ino != XW_INO_ROOT || xw_dir_inline_parent(in->block) == XW_INO_ROOT);
 	if (in->flags & XW_FL_EXTENTS) {
-		if (peek16(in->block) != XW_EXT_MAGIC || peek16(in->block + 6))
+		if (!xw_extent_hdr_peek(in->block, &root) || root.depth)
 			return unknown && is_directory(img, in);
-		blk = peek32(in->block + 20) | (uint64_t)peek16(in->block + 18) << 32;
+		xw_extent_leaf_decode(in->block, 0, &first);
+		blk = first.pblk;
 	}
 	return xw_image_has_blocks(img, blk, 1) &&
-	       (!xw_dev_pread(dev, dot, sizeof(dot), blk * img->block_size) && peek32(dot) == ino &&
-		dot[8] == '.');
+	       !xw_dev_pread(dev, dot, sizeof(dot), blk * img->block_size) &&
+	       xw_dirent_is_dot(dot, ino);
 }
 
 bool fsck_may_be_entry(const struct xw_super *sb, const uint8_t *entry)
 {
-	const size_t len = peek16(entry + 4), need = XW_DIRENT_HDR + entry[6];
+	struct xw_dirent e;
 
-	return peek32(entry) <= sb->inodes_count && len % 4 == 0 && len >= XW_DIRENT_HDR &&
-	       (!peek32(entry) || need <= len);
+	xw_dirent_peek(entry, &e);
+	return e.ino <= sb->inodes_count && e.rec_len % 4 == 0 && e.rec_len >= XW_DIRENT_HDR &&
+	       (!e.ino || (unsigned)XW_DIRENT_HDR + e.name_len <= e.rec_len);
 }
 
 bool fsck_are_entries(const struct xw_super *sb, const uint8_t *area, size_t size)
 {
+	struct xw_dirent e;
 	size_t at = 0;
 
-	while (at + XW_DIRENT_HDR <= size && fsck_may_be_entry(sb, area + at))
-		at += peek16(area + at + 4);
+	while (at + XW_DIRENT_HDR <= size && fsck_may_be_entry(sb, area + at)) {
+		xw_dirent_peek(area + at, &e);
+		at += e.rec_len;
+	}
 	return at == size;
 }
 

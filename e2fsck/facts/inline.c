@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/endian.h"
 #include "walk/xattr.h"
 #include "facts/facts.h"
 
@@ -17,7 +16,8 @@ static bool find_value(const struct fsck *f, const struct xw_inode *in, const ui
 	struct xw_walk_xattr it;
 
 	*first = begin + XW_XATTR_IHDR;
-	if (!begin || *first >= f->ses.img->inode_size || peek32(raw + begin) != XW_XATTR_MAGIC)
+	if (!begin || *first >= f->ses.img->inode_size ||
+	    xw_xattr_magic(raw + begin) != XW_XATTR_MAGIC)
 		return false;
 	xw_walk_xattr_inode(&it, raw + begin, f->ses.img->inode_size - begin);
 	while (xw_walk_xattr_next(&it, &item) && item.rule != XW_XATTR_BAD_ENTRY) {

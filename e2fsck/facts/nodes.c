@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
+#include "disk/indirect.h"
 #include "facts/facts.h"
 
 enum { FOREIGN_MIN = 8 }; /* up to this many wrong pointers, the block may be a damaged node */
@@ -24,8 +24,8 @@ static bool is_foreign(struct fsck *f, xw_blk blk)
 		xw_diag_clear(&f->ses.diag);
 		return false;
 	}
-	for (uint32_t i = 0; i < bs; i += 4) {
-		const uint32_t to = peek32(block + i);
+	for (uint32_t i = 0; i < xw_indirect_per_block(bs); i++) {
+		const uint32_t to = xw_indirect_pointer(block, i);
 
 		good += to && xw_image_has_blocks(f->ses.img, to, 1);
 		bad += to && !xw_image_has_blocks(f->ses.img, to, 1);

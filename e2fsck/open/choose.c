@@ -179,7 +179,7 @@ static bool sum_fits(const struct xw_super *sb)
 	if (!xw_super_has_csum(sb))
 		return false;
 	xw_super_encode(sb, raw);
-	return peek32(raw + XW_SUPER_SIZE - 4) == sb->checksum;
+	return xw_super_stored_csum(raw) == sb->checksum;
 }
 
 /* Copy one field, or all fields, from the copy if the stored checksum matches then. */

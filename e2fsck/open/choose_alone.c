@@ -22,7 +22,6 @@ struct trial {
 enum {
 	CERTAIN = 500,
 	BLOCKS_AT = 4,
-	MAGIC_AT = 0x38,
 	COMPAT_AT = 0x5C,
 	RO_COMPAT_AT = 0x64,
 	SUM_AT = XW_SUPER_SIZE - 4,
@@ -36,7 +35,7 @@ static void try_super(struct trial *t, const struct xw_super *sb)
 
 	if (t->damaged && xw_super_has_csum(sb)) {
 		xw_super_encode(sb, raw);
-		if (peek32(raw + SUM_AT) == t->sum)
+		if (xw_super_stored_csum(raw) == t->sum)
 			bad -= CERTAIN;
 	}
 	if (bad < t->bad) {
@@ -312,9 +311,8 @@ static void try_bits(struct trial *t, const struct xw_super *from)
 	poke32(raw + SUM_AT, t->sum);
 	for (unsigned bit = 0; bit < 8 * SUM_AT; bit++) {
 		raw[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		if (peek16(raw + MAGIC_AT) == XW_SUPER_MAGIC &&
-		    peek32(raw + RO_COMPAT_AT) & XW_RO_METADATA_CSUM && !xw_super_verify(raw) &&
-		    !xw_super_decode(raw, &sb))
+		if (xw_super_has_magic(raw) && !xw_super_verify(raw) &&
+		    !xw_super_decode(raw, &sb) && xw_super_has_csum(&sb))
 			try_super(t, &sb);
 		raw[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
@@ -354,7 +352,7 @@ static uint32_t solve(uint8_t *raw, unsigned at)
 		rows[i] = xw_crc32c(~0u, raw, SUM_AT) ^ none;
 		bits[i] = 1u << i;
 	}
-	missing = none ^ peek32(raw + SUM_AT);
+	missing = none ^ xw_super_stored_csum(raw);
 	for (unsigned bit = 0, top = 0; bit < 32; bit++) {
 		unsigned i = top;
 

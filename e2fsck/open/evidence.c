@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "disk/extent.h"
 #include "facts/dirs.h"
 #include "open/open.h"
@@ -381,8 +380,10 @@ static bool has_root_table(struct xw_dev *dev, const struct xw_image *img)
 		n = XW_MIN((uint64_t)CHUNK / bs, end - blk);
 		if (xw_dev_pread(dev, buf, n * bs, blk * bs))
 			continue;
-		for (uint64_t i = 0; i < n; i++)
-			if ((peek16(buf + i * bs + img->inode_size) & XW_S_IFMT) == XW_S_IFDIR &&
+		/* the record of the root is the second of its table */
+		for (uint64_t i = 0; i * bs + 2 * img->inode_size <= n * bs; i++)
+			if ((xw_inode_raw_mode(buf + i * bs + img->inode_size) & XW_S_IFMT) ==
+				    XW_S_IFDIR &&
 			    judge_root(dev, img, blk + i, false) <= 0)
 				return true;
 	}

@@ -108,7 +108,7 @@ bool fsck_journal_from_saved(struct fsck *f, struct fsck_journal *j)
 	j->in.size = (uint64_t)sb->jnl_blocks[15] << 32 | sb->jnl_blocks[16];
 	for (unsigned i = 0; i < 15; i++)
 		poke32(j->in.block + (size_t)4 * i, sb->jnl_blocks[i]);
-	if (peek16(j->in.block) == XW_EXT_MAGIC)
+	if (xw_extent_has_magic(j->in.block))
 		j->in.flags = XW_FL_EXTENTS;
 	return fsck_journal_is_intact(f, j);
 }

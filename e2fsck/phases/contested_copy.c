@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "edit/edit.h"
 #include "walk/dirblock.h"
 
@@ -119,9 +118,11 @@ static int is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
 {
 	const struct xw_image *img = m->c->f->ses.img;
 	const uint8_t *block = m->c->copy;
+	struct xw_dirent dot;
 	int leaf;
 
-	if (!lblk && peek32(block) == m->ino) /* its "." */
+	xw_dirent_peek(block, &dot);
+	if (!lblk && dot.ino == m->ino)
 		return 1;
 	if (xw_super_has_csum(&img->sb) && verifies(img, block, m->seed))
 		return 1;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "phases/dirs.h"
 
 enum { PARENT_BYTES = 4 };
@@ -42,7 +41,7 @@ int fsck_dir_inline(struct fsck_dirscan *s, uint32_t i)
 	s->d = NULL;
 	fsck_dir_enter(s, i);
 	s->hashed = false;
-	d->dotdot = peek32(in.block);
+	d->dotdot = xw_dir_inline_parent(in.block);
 	a = (struct fsck_area){.data = in.block + PARENT_BYTES,
 			       .size = sizeof(in.block) - PARENT_BYTES};
 	fsck_dir_area(s, &a);

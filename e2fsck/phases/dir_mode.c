@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "phases/dirs.h"
 #include "read/map.h"
 
@@ -57,7 +56,7 @@ static bool has_inline_entries(const struct fsck *f, const struct xw_inode *in, 
 	uint32_t len;
 	const size_t off = fsck_inline_value(f, in, raw, &len);
 
-	return peek32(in->block) == parent && in->size == sizeof(in->block) + len &&
+	return xw_dir_inline_parent(in->block) == parent && in->size == sizeof(in->block) + len &&
 	       fsck_are_entries(&f->ses.img->sb, in->block + 4, sizeof(in->block) - 4) &&
 	       fsck_are_entries(&f->ses.img->sb, raw + off, len);
 }

@@ -591,7 +591,7 @@ static int find_journal(struct check *c)
 		return rc ? xw_fail_nomem(&c->f->ses.diag, "the journal") : 0;
 	for (unsigned i = 0; i < 15; i++)
 		poke32(in.block + (size_t)4 * i, sb->jnl_blocks[i]);
-	if (peek16(in.block) == XW_EXT_MAGIC)
+	if (xw_extent_has_magic(in.block))
 		in.flags = XW_FL_EXTENTS;
 	xw_walk_map_init(&walk, c->f->ses.dev, sb);
 	walk.csum = false; /* the inode's generation is unknown */

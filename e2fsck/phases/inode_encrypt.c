@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "base/hash.h"
 #include "phases/inodes.h"
 #include "read/xattrs.h"
@@ -60,7 +59,8 @@ static bool name_context(struct fsck_look *l)
 	size_t off = 0;
 	int more;
 
-	if (!it || !copy || at + XW_XATTR_IHDR >= size || peek32(l->raw + at) != XW_XATTR_MAGIC)
+	if (!it || !copy || at + XW_XATTR_IHDR >= size ||
+	    xw_xattr_magic(l->raw + at) != XW_XATTR_MAGIC)
 		return false;
 	memcpy(copy, l->raw, size);
 	xw_walk_xattr_inode(it, copy + at, size - at);

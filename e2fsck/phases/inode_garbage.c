@@ -13,7 +13,6 @@
 
 #include "base/auto.h"
 #include "base/bytes.h"
-#include "base/endian.h"
 #include "disk/dirent.h"
 #include "disk/indirect.h"
 #include "disk/xattrblk.h"
@@ -21,7 +20,6 @@
 #include "phases/inodes.h"
 
 #define HURD 1u
-#define OFF_LINKS 26 /* offset of i_links_count in the record */
 /* Flags that no inode in use has: unassigned, or for compression and snapshots. */
 #define FL_NEVER 0x85802300u
 #define FL_DIRS (XW_FL_INDEX | XW_FL_CASEFOLD | XW_FL_ITREE)
@@ -73,7 +71,7 @@ static bool has_bad_pointers(const struct record *r)
 	unsigned used = 0, bad = 0;
 
 	for (unsigned i = 0; i <= XW_TIND_SLOT; i++) {
-		const xw_blk blk = peek32(r->in.block + (size_t)4 * i);
+		const xw_blk blk = xw_inode_slot(&r->in, i);
 
 		used += blk != 0;
 		bad += blk && !xw_image_has_blocks(r->img, blk, 1);
@@ -102,7 +100,7 @@ static bool has_bad_map(const struct record *r)
 		break;
 	}
 	if (r->in.flags & XW_FL_INLINE_DATA)
-		return !attrs || peek32(r->raw + attrs) != XW_XATTR_MAGIC;
+		return !attrs || xw_xattr_magic(r->raw + attrs) != XW_XATTR_MAGIC;
 	if (r->in.flags & XW_FL_EXTENTS)
 		return xw_extent_hdr_decode(r->in.block, sizeof(r->in.block), &h);
 	return has_bad_pointers(r);
@@ -116,7 +114,7 @@ static unsigned contradictions(const struct record *r)
 	const uint64_t most =
 		in->flags & XW_FL_EXTENTS ? bs << 32 : xw_indirect_max_lblk((uint32_t)bs) * bs;
 	const unsigned room = sb->inode_size - XW_INODE_BODY;
-	const unsigned extra = room ? peek16(r->raw + XW_INODE_BODY) : 0;
+	const unsigned extra = room ? xw_inode_raw_extra(r->raw) : 0;
 
 	return (xw_ftype_of_mode(in->mode) == XW_FT_UNKNOWN) + (in->links > XW_LINK_MAX) +
 	       (in->links > sb->inodes_count) + (in->dtime != 0) + has_wrong_flags(r) +
@@ -193,7 +191,7 @@ static bool is_among_garbage(const struct fsck_look *l)
 	for (uint32_t i = 0; i < n; i++) {
 		const uint8_t *raw = block + (size_t)i * size;
 
-		if (first + i == l->ino || !peek16(raw + OFF_LINKS))
+		if (first + i == l->ino || !xw_inode_raw_links(raw))
 			continue;
 		used++;
 		garbage += fsck_is_garbage(img, first + i, raw, 0);
@@ -223,7 +221,7 @@ static bool is_block_of(const struct fsck_look *l, const uint8_t *block, xw_ino 
 	for (uint32_t i = 0; i < n; i++) {
 		const uint8_t *raw = block + (size_t)i * img->inode_size;
 
-		if (first + i == l->ino || !peek16(raw + OFF_LINKS))
+		if (first + i == l->ino || !xw_inode_raw_links(raw))
 			continue;
 		alone = false;
 		if (!is_record_of(l, raw, first + i) && is_record_of(l, raw, first + i + shift))

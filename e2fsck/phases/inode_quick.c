@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/endian.h"
 #include "disk/dirent.h"
+#include "disk/xattrblk.h"
 #include "phases/inode_slice.h"
 
 #define NODES_MAX 64
@@ -37,7 +37,7 @@ static bool has_xattrs(const struct quick *q, const uint8_t *raw)
 {
 	const unsigned off = xw_inode_xattr_off(&q->in, &q->img->sb);
 
-	return q->in.file_acl || (off && peek32(raw + off));
+	return q->in.file_acl || (off && xw_xattr_magic(raw + off));
 }
 
 static bool is_plain(struct quick *q, const uint8_t *raw)
@@ -185,9 +185,9 @@ static bool is_free(const struct xw_image *img, xw_ino ino, const uint8_t *raw)
 
 	if (xw_all_zero(raw, img->inode_size))
 		return true;
-	if (peek16(raw + 26) || xw_inode_verify(raw, sb, img->csum_seed, ino))
+	if (xw_inode_raw_links(raw) || xw_inode_verify(raw, sb, img->csum_seed, ino))
 		return false;
-	if (!peek16(raw) && !peek32(raw + 20))
+	if (!xw_inode_raw_mode(raw) && !xw_inode_raw_dtime(raw))
 		return true;
 	xw_inode_decode(raw, sb, &in);
 	return !in.links && in.dtime && !xw_inode_dtime_is_link(in.dtime, sb);

@@ -2,6 +2,7 @@
 /* Checks independent fields of a record: mode, times, extra size, high halves. */
 #include "config.h"
 
+#include "base/bytes.h"
 #include "base/endian.h"
 #include "disk/dirent.h"
 #include "disk/xattrblk.h"
@@ -38,7 +39,7 @@ static uint16_t with_type(const struct fsck_look *l, uint16_t type)
 static bool has_xattrs_at(const struct fsck_look *l, unsigned extra, unsigned room)
 {
 	return extra && extra + 4 <= room &&
-	       peek32(l->raw + XW_INODE_BODY + extra) == XW_XATTR_MAGIC;
+	       xw_xattr_magic(l->raw + XW_INODE_BODY + extra) == XW_XATTR_MAGIC;
 }
 
 /*
@@ -53,7 +54,7 @@ static void check_extra_isize(struct fsck_look *l)
 
 	if (!room)
 		return;
-	extra = peek16(l->raw + OFF_EXTRA_ISIZE);
+	extra = xw_inode_raw_extra(l->raw);
 	want = (uint16_t)XW_MIN(room, XW_INODE_EXTRA_WANTED);
 	for (unsigned at = 4; at + 4 <= room; at += 4)
 		if (has_xattrs_at(l, at, room)) {
@@ -132,15 +133,19 @@ static bool first_block(struct fsck_look *l, uint8_t *head, size_t size)
 static bool looks_like_directory(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->ses.img->sb;
+	struct xw_dirent dot;
 	uint8_t head[12];
 	uint32_t len;
 	size_t off;
 
-	if (!(l->in.flags & XW_FL_INLINE_DATA))
-		return first_block(l, head, sizeof(head)) && peek32(head) == l->ino &&
-		       peek16(head + 4) == 12 && head[6] == 1 && head[8] == '.';
+	if (!(l->in.flags & XW_FL_INLINE_DATA)) {
+		if (!first_block(l, head, sizeof(head)) || !xw_dirent_is_dot(head, l->ino))
+			return false;
+		xw_dirent_peek(head, &dot);
+		return dot.rec_len == sizeof(head) && dot.name_len == 1;
+	}
 	off = fsck_inline_value(l->f, &l->in, l->raw, &len);
-	return may_be_parent(sb, peek32(l->in.block)) &&
+	return may_be_parent(sb, xw_dir_inline_parent(l->in.block)) &&
 	       fsck_are_entries(sb, l->in.block + 4, sizeof(l->in.block) - 4) &&
 	       fsck_are_entries(sb, l->raw + off, len);
 }
@@ -148,12 +153,15 @@ static bool looks_like_directory(struct fsck_look *l)
 /* Does the first block have neither any part of "." and ".." nor only zeros at its start? */
 static bool starts_like_file(struct fsck_look *l)
 {
+	struct xw_dirent dot, dotdot;
 	uint8_t head[24];
 
-	if (!first_block(l, head, sizeof(head)) || !(peek32(head) | peek32(head + 4)))
+	if (!first_block(l, head, sizeof(head)) || xw_all_zero(head, XW_DIRENT_HDR))
 		return false;
-	return peek32(head) != l->ino && peek16(head + 4) != 12 && head[6] != 1 && head[8] != '.' &&
-	       head[18] != 2 && head[20] != '.';
+	xw_dirent_peek(head, &dot);
+	xw_dirent_peek(head + 12, &dotdot);
+	return dot.ino != l->ino && dot.rec_len != 12 && dot.name_len != 1 && dot.name[0] != '.' &&
+	       dotdot.name_len != 2 && dotdot.name[0] != '.';
 }
 
 /*
@@ -177,7 +185,9 @@ static bool holds_file(struct fsck_look *l)
 	if (!l->in.size && !is_inline)
 		return !l->in.blocks;
 	if (is_inline)
-		return may_be_parent(sb, peek32(block)) + fsck_may_be_entry(sb, block + 4) <= odd;
+		return may_be_parent(sb, xw_dir_inline_parent(block)) +
+			       fsck_may_be_entry(sb, block + 4) <=
+		       odd;
 	return starts_like_file(l);
 }
 
@@ -260,7 +270,7 @@ static void check_quota_inode(struct fsck_look *l)
 {
 	if ((l->ino == XW_INO_USR_QUOTA || l->ino == XW_INO_GRP_QUOTA) &&
 	    !(l->f->ses.img->sb.feature_ro_compat & XW_RO_QUOTA) &&
-	    (peek32(l->in.block) || l->in.blocks))
+	    (xw_inode_slot(&l->in, 0) || l->in.blocks))
 		l->clear |= LOOK_FOUND(l, QUOTA_STRAY);
 }
 

@@ -12,7 +12,6 @@
 
 #include "base/auto.h"
 #include "base/bytes.h"
-#include "base/endian.h"
 #include "phases/dirs.h"
 #include "phases/inodes.h"
 
@@ -23,7 +22,7 @@ static uint64_t text_len(const struct fsck_look *l, const uint8_t *buf, size_t m
 
 	if (!(l->in.flags & XW_FL_ENCRYPT))
 		return strnlen((const char *)buf, max) < max ? strnlen((const char *)buf, max) : 0;
-	len = peek16(buf);
+	len = xw_symlink_crypt_len(buf);
 	return len && len + 2 <= max ? len + 2 : 0;
 }
 
@@ -41,7 +40,7 @@ static bool has_no_blocks(const struct fsck_look *l)
 static bool points_to_target(const struct fsck_look *l)
 {
 	const uint32_t bs = l->f->ses.img->block_size;
-	const xw_blk blk = peek32(l->in.block);
+	const xw_blk blk = xw_inode_slot(&l->in, 0);
 	auto_free uint8_t *block = NULL;
 
 	if (l->in.size < sizeof(l->in.block) || l->in.size >= bs ||
@@ -72,7 +71,7 @@ bool fsck_look_is_flagged_text(const struct fsck_look *l)
 {
 	const uint64_t len = text_len(l, l->in.block, sizeof(l->in.block));
 
-	return l->in.flags & XW_FL_EXTENTS && peek16(l->in.block) != XW_EXT_MAGIC && len &&
+	return l->in.flags & XW_FL_EXTENTS && !xw_extent_has_magic(l->in.block) && len &&
 	       (len == l->in.size || has_no_blocks(l));
 }
 

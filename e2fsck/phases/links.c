@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "disk/xattrblk.h"
 #include "phases/dirs.h"
 
@@ -32,7 +31,8 @@ static bool is_empty(const struct fsck *f, const struct xw_inode *in, const uint
 	if ((in->mode & XW_S_IFMT) != XW_S_IFREG || in->size || in->blocks || in->file_acl)
 		return false;
 	return !off || off + 2 * XW_XATTR_IHDR > f->ses.img->inode_size ||
-	       peek32(raw + off) != XW_XATTR_MAGIC || !peek32(raw + off + XW_XATTR_IHDR);
+	       xw_xattr_magic(raw + off) != XW_XATTR_MAGIC ||
+	       xw_xattr_is_end(raw + off + XW_XATTR_IHDR);
 }
 
 /* Delete an unattached empty file; list other unattached inodes. */

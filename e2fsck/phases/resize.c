@@ -177,7 +177,7 @@ int fsck_check_resize(struct fsck *f)
 	r.super = XW_SUPER_OFFSET / r.bs;
 	r.descs = xw_div_up(f->ses.img->groups, r.bs / f->ses.img->desc_size);
 	r.reserved = sb->reserved_gdt_blocks;
-	r.dind = peek32(in.block + (size_t)4 * XW_DIND_SLOT);
+	r.dind = xw_inode_slot(&in, XW_DIND_SLOT);
 	for (uint64_t g = 1; g < f->ses.img->groups; g++)
 		r.backups += xw_image_has_super(f->ses.img, g);
 	if (record_is_good(&r, &in))

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "disk/indirect.h"
 #include "disk/mmp.h"
 #include "phases/super.h"
@@ -23,7 +22,7 @@ int fsck_claim_special(struct fsck *f)
 
 	if (sb->feature_compat & XW_COMPAT_RESIZE_INODE) {
 		rc = fsck_inode_read(f, XW_INO_RESIZE, &in, NULL);
-		dind = rc ? 0 : peek32(in.block + (size_t)4 * XW_DIND_SLOT);
+		dind = rc ? 0 : xw_inode_slot(&in, XW_DIND_SLOT);
 	}
 	if (!rc && xw_image_has_blocks(f->ses.img, dind, 1) && !fsck_is_metadata(f, dind, 1))
 		rc = fsck_claim(f, FSCK_O_RESIZE, dind, 1, NULL);

@@ -10,7 +10,6 @@
 #include <sys/random.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "disk/dirent.h"
 #include "disk/dx_hash.h"
 #include "disk/orphan.h"
@@ -79,11 +78,14 @@ static bool read_first(struct fsck *f, xw_ino ino, uint16_t type, struct xw_inod
 static bool root_has_types(struct fsck *f)
 {
 	auto_free uint8_t *buf = malloc(f->ses.img->block_size);
+	struct xw_dirent dot;
 	struct xw_inode in;
 	xw_blk blk;
 
-	return buf && read_first(f, XW_INO_ROOT, 0, &in, &blk, buf) && peek32(buf) == XW_INO_ROOT &&
-	       buf[6] == 1 && buf[7] == XW_FT_DIR;
+	if (!buf || !read_first(f, XW_INO_ROOT, 0, &in, &blk, buf))
+		return false;
+	xw_dirent_peek(buf, &dot);
+	return dot.ino == XW_INO_ROOT && dot.name_len == 1 && dot.ftype == XW_FT_DIR;
 }
 
 /*

@@ -11,7 +11,6 @@
 
 #include "base/auto.h"
 #include "base/bytes.h"
-#include "base/endian.h"
 #include "disk/extent.h"
 #include "facts/dirs.h"
 #include "phases/super.h"
@@ -24,18 +23,18 @@ enum { LINKS_MAX = 60000 };
 static bool map_is_plausible(const struct xw_image *img, const struct xw_inode *in)
 {
 	const unsigned type = in->mode & XW_S_IFMT;
+	struct xw_extent_hdr root;
 
 	if (type != XW_S_IFREG && type != XW_S_IFDIR && type != XW_S_IFLNK)
 		return !in->size && !(in->flags & (XW_FL_INLINE_DATA | XW_FL_EXTENTS));
 	if (in->flags & XW_FL_INLINE_DATA)
 		return true;
 	if (in->flags & XW_FL_EXTENTS)
-		return peek16(in->block) == XW_EXT_MAGIC &&
-		       peek16(in->block + 2) <= peek16(in->block + 4);
+		return xw_extent_hdr_peek(in->block, &root) && root.entries <= root.max;
 	if (type == XW_S_IFLNK && in->size < sizeof(in->block))
 		return true;
 	for (unsigned i = 0; i < 15; i++)
-		if (peek32(in->block + (size_t)4 * i) >= img->sb.blocks_count)
+		if (xw_inode_slot(in, i) >= img->sb.blocks_count)
 			return false;
 	return true;
 }
@@ -60,7 +59,7 @@ static bool is_saved_journal(const struct xw_super *sb, xw_ino ino, const struct
 	    sb->jnl_backup_type != 1 || (uint32_t)in->size != sb->jnl_blocks[16])
 		return false;
 	for (unsigned i = 0; i < 15; i++)
-		if (peek32(in->block + (size_t)4 * i) != sb->jnl_blocks[i])
+		if (xw_inode_slot(in, i) != sb->jnl_blocks[i])
 			return false;
 	return true;
 }

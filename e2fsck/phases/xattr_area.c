@@ -248,7 +248,7 @@ uint64_t fsck_xattr_values(struct fsck *f, const struct xw_inode *in, const uint
 
 	if (!(f->ses.img->sb.feature_incompat & XW_INCOMPAT_EA_INODE))
 		return 0;
-	if (off && peek32(raw + off) == XW_XATTR_MAGIC) {
+	if (off && xw_xattr_magic(raw + off) == XW_XATTR_MAGIC) {
 		xw_walk_xattr_inode(&it, raw + off, f->ses.img->inode_size - off);
 		blocks = values_of(f, &it);
 	}
@@ -475,7 +475,7 @@ int fsck_xattr_add_data(struct fsck *f, struct fsck_xattr_area *a)
 
 	if (a->size < need)
 		return 0;
-	if (peek32(a->p) != XW_XATTR_MAGIC)
+	if (xw_xattr_magic(a->p) != XW_XATTR_MAGIC)
 		memset(a->p, 0, a->size);
 	return rebuild(f, a, NULL, 0, true);
 }

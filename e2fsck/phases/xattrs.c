@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "base/search.h"
 #include "phases/xattrs.h"
 
@@ -144,7 +143,7 @@ int fsck_xattr_inode(struct fsck *f, xw_ino ino, struct xw_inode *in, uint8_t *r
 	f->facts.xattrs->last = ino;
 	f->facts.xattrs->last_ea = 0;
 	if (off && off + 2 * XW_XATTR_IHDR <= f->ses.img->inode_size &&
-	    peek32(raw + off) == XW_XATTR_MAGIC) {
+	    xw_xattr_magic(raw + off) == XW_XATTR_MAGIC) {
 		rc = fsck_xattr_area(f, &a);
 		*blocks = a.ea_blocks;
 		f->facts.xattrs->last_ea = a.n_ea;

@@ -182,7 +182,7 @@ int fsck_dir_dotdot(struct fsck *f, struct fsck_dir *d, xw_ino *out)
 	if (!d->is_inline)
 		return edit(&x);
 	rc = fsck_inode_read(f, d->ino, &x.in, NULL);
-	*out = rc ? 0 : peek32(x.in.block);
+	*out = rc ? 0 : xw_dir_inline_parent(x.in.block);
 	return rc;
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "dir/build.h"
 #include "read/map.h"
 #include "repairs/repairs.h"
@@ -177,8 +176,7 @@ static int is_strayed(struct fsck *f, const struct xw_inode *in, bool *yes)
 		return xw_fail_nomem(&f->ses.diag, "root directory");
 	*yes = !(in->flags & (XW_FL_INLINE_DATA | XW_FL_ITREE)) &&
 	       (xw_map_lookup(f->ses.img, XW_INO_ROOT, in, 0, &run) || !run.len || run.unwritten ||
-		fsck_read(f, run.pblk, 1, block) || peek32(block) != XW_INO_ROOT ||
-		block[8] != '.');
+		fsck_read(f, run.pblk, 1, block) || !xw_dirent_is_dot(block, XW_INO_ROOT));
 	xw_diag_clear(&f->ses.diag); /* a damaged map has no such block */
 	return 0;
 }

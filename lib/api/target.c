@@ -297,7 +297,7 @@ static int wipe_backups(struct xw_dev *dev, const struct xw_super *sb)
 
 		if (at > size || size - at < sizeof(buf))
 			break;
-		if (!xw_dev_pread(dev, buf, sizeof(buf), at) && peek16(buf + 56) == XW_SUPER_MAGIC)
+		if (!xw_dev_pread(dev, buf, sizeof(buf), at) && xw_super_has_magic(buf))
 			rc = xw_dev_pwrite(dev, zeros, sizeof(zeros), at);
 		if (rc)
 			return rc;

@@ -85,6 +85,31 @@ int xw_dirent_decode(const void *block, uint32_t block_size, uint32_t off, struc
 	return 0;
 }
 
+void xw_dirent_peek(const void *entry, struct xw_dirent *out)
+{
+	const struct disk_dirent *d = entry;
+
+	*out = (struct xw_dirent){
+		.ino = get32(d->ino),
+		.rec_len = get16(d->rec_len),
+		.name_len = d->name_len,
+		.ftype = d->ftype,
+		.name = (const char *)(d + 1),
+	};
+}
+
+bool xw_dirent_is_dot(const void *entry, xw_ino ino)
+{
+	const struct disk_dirent *d = entry;
+
+	return get32(d->ino) == ino && ((const char *)(d + 1))[0] == '.';
+}
+
+xw_ino xw_dir_inline_parent(const void *i_block)
+{
+	return get32(*(const le32 *)i_block);
+}
+
 void xw_dirent_encode(void *block, uint32_t block_size, uint32_t off, const struct xw_dirent *e)
 {
 	uint8_t *p = (uint8_t *)block + off;

@@ -52,6 +52,15 @@ enum xw_ftype xw_ftype_of_mode(uint32_t mode);
  */
 int xw_dirent_decode(const void *block, uint32_t block_size, uint32_t off, struct xw_dirent *out);
 /*
+ * The header of an entry (XW_DIRENT_HDR bytes) as it is, unchecked; name points behind it, where
+ * not all of its bytes need be.
+ */
+void xw_dirent_peek(const void *entry, struct xw_dirent *out);
+/* Are these 12 bytes the "." of directory `ino`, as far as number and name go? */
+bool xw_dirent_is_dot(const void *entry, xw_ino ino);
+/* Number of the parent, with which i_block of an inline directory begins. */
+xw_ino xw_dir_inline_parent(const void *i_block);
+/*
  * The keyed hash that follows the name of an entry of an encrypted, case-folded directory. False:
  * the entry of rec_len bytes has no room for it; both are 0.
  */

@@ -8,6 +8,7 @@
 
 #include "disk/indirect.h"
 
+#include "base/endian.h"
 #include "base/err.h"
 
 #define LBLK_END ((uint64_t)1 << 32)
@@ -18,6 +19,11 @@ uint64_t xw_indirect_max_lblk(uint32_t block_size)
 	uint64_t n = XW_NDIR_BLOCKS + p + p * p + p * p * p;
 
 	return XW_MIN(n, LBLK_END);
+}
+
+uint32_t xw_indirect_pointer(const void *block, uint32_t i)
+{
+	return peek32((const uint8_t *)block + (size_t)4 * i);
 }
 
 int xw_indirect_path(uint32_t block_size, xw_lblk lblk, unsigned path[4], unsigned *depth)

@@ -20,6 +20,8 @@ uint64_t xw_indirect_max_lblk(uint32_t block_size);
  * 0..3. XW_ERR_LIMIT beyond the map.
  */
 int xw_indirect_path(uint32_t block_size, xw_lblk lblk, unsigned path[4], unsigned *depth);
+/* Pointer i of a pointer block; the caller keeps i below xw_indirect_per_block(). */
+uint32_t xw_indirect_pointer(const void *block, uint32_t i);
 static inline unsigned xw_indirect_per_block(uint32_t block_size)
 {
 	return block_size / 4;

@@ -416,6 +416,31 @@ void xw_inode_set_ea_refs(struct xw_inode *in, uint64_t refs)
 	in->version = (in->version & ~(uint64_t)UINT32_MAX) | (uint32_t)refs;
 }
 
+uint16_t xw_inode_raw_mode(const void *rec)
+{
+	return get16(((const struct disk_inode *)rec)->mode);
+}
+
+uint16_t xw_inode_raw_links(const void *rec)
+{
+	return get16(((const struct disk_inode *)rec)->links);
+}
+
+uint32_t xw_inode_raw_dtime(const void *rec)
+{
+	return get32(((const struct disk_inode *)rec)->dtime);
+}
+
+uint16_t xw_inode_raw_extra(const void *rec)
+{
+	return get16(((const struct disk_inode *)rec)->extra_isize);
+}
+
+uint16_t xw_symlink_crypt_len(const void *text)
+{
+	return get16(*(const le16 *)text);
+}
+
 uint32_t xw_inode_slot(const struct xw_inode *in, unsigned i)
 {
 	return i < sizeof(in->block) / 4 ? peek32(in->block + (size_t)4 * i) : 0;

@@ -145,6 +145,19 @@ uint32_t xw_inode_inherited(uint32_t flags, uint16_t mode);
  */
 unsigned xw_inode_xattr_off(const struct xw_inode *in, const struct xw_super *sb);
 
+/*
+ * Single fields of a record that is not decoded, since it may be garbage or only this field of it
+ * matters: mode, link count, deletion time, and the size of the extra fields, which only records of
+ * more than 128 bytes have.
+ */
+uint16_t xw_inode_raw_mode(const void *rec);
+uint16_t xw_inode_raw_links(const void *rec);
+uint32_t xw_inode_raw_dtime(const void *rec);
+uint16_t xw_inode_raw_extra(const void *rec);
+
+/* Length of the encrypted target of a symlink, with which its text begins. */
+uint16_t xw_symlink_crypt_len(const void *text);
+
 /* Word i of i_block, where a block-mapped file has its pointers; 0 if i is not below 15. */
 uint32_t xw_inode_slot(const struct xw_inode *in, unsigned i);
 

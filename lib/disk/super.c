@@ -394,6 +394,16 @@ void xw_super_encode(const struct xw_super *sb, void *buf)
 		d->checksum = put32(xw_crc32c(~0u, d, offsetof(struct disk_super, checksum)));
 }
 
+bool xw_super_has_magic(const void *buf)
+{
+	return get16(((const struct disk_super *)buf)->magic) == XW_SUPER_MAGIC;
+}
+
+uint32_t xw_super_stored_csum(const void *buf)
+{
+	return get32(((const struct disk_super *)buf)->checksum);
+}
+
 int xw_super_verify(const void *buf)
 {
 	const struct disk_super *d = buf;

@@ -162,6 +162,10 @@ int xw_super_decode(const void *buf, struct xw_super *out);
  * superblock), so that fields of newer tools survive.
  */
 void xw_super_encode(const struct xw_super *sb, void *buf);
+/* Do these 1024 bytes have the magic number of a superblock? */
+bool xw_super_has_magic(const void *buf);
+/* The stored checksum, whether the filesystem has checksums or not. */
+uint32_t xw_super_stored_csum(const void *buf);
 /* 0 when metadata_csum is clear or the stored checksum is correct, else XW_ERR_CHECKSUM. */
 int xw_super_verify(const void *buf);
 /* crc32c seed of all other checksums: s_checksum_seed, or crc32c(~0, uuid). */

@@ -68,6 +68,11 @@ uint32_t xw_xattr_magic(const void *p)
 	return peek32(p);
 }
 
+bool xw_xattr_is_end(const void *p)
+{
+	return !peek32(p);
+}
+
 void xw_xattr_bhdr_reserved(const void *block, uint32_t out[3])
 {
 	const struct disk_bhdr *d = block;

@@ -47,6 +47,8 @@ static inline size_t xw_xattr_entry_len(unsigned name_len)
 int xw_xattr_bhdr_decode(const void *block, struct xw_xattr_bhdr *out);
 /* The number at the beginning of a block or of an area in an inode: XW_XATTR_MAGIC. */
 uint32_t xw_xattr_magic(const void *p);
+/* Do the entries end at p, with four zero bytes? */
+bool xw_xattr_is_end(const void *p);
 /* The reserved words of the header, which should be zero. */
 void xw_xattr_bhdr_reserved(const void *block, uint32_t out[3]);
 /* Write the 32-byte header, reserved words zero. */

@@ -26,7 +26,7 @@ void xw_encode_journal_ref(struct xw_super *sb, const struct xw_inode *in)
 	sb->journal_inum = XW_INO_JOURNAL;
 	sb->jnl_backup_type = 1;
 	for (int i = 0; i < 15; i++)
-		sb->jnl_blocks[i] = peek32(in->block + 4 * i);
+		sb->jnl_blocks[i] = xw_inode_slot(in, i);
 	sb->jnl_blocks[15] = (uint32_t)(in->size >> 32);
 	sb->jnl_blocks[16] = (uint32_t)in->size;
 }

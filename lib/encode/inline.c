@@ -42,7 +42,7 @@ static struct gap find_gap(const uint8_t *area, size_t size)
 	struct xw_xattr_entry e;
 	size_t next;
 
-	if (peek32(area) != XW_XATTR_MAGIC)
+	if (xw_xattr_magic(area) != XW_XATTR_MAGIC)
 		return g;
 	while (!xw_xattr_entry_decode(area, size, g.entries_end, XW_XATTR_IHDR, &e, &next) &&
 	       next) {

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "read/map.h"
 #include "edit/dir.h"
 #include "fastcommit/fastcommit_internal.h"
@@ -22,7 +21,7 @@
 
 uint16_t xw_fast_type(const struct xw_fast_inode *i)
 {
-	return i->rec ? peek16(i->rec) & XW_S_IFMT : 0;
+	return i->rec ? xw_inode_raw_mode(i->rec) & XW_S_IFMT : 0;
 }
 
 /* Copy the record to raw, inode_size bytes. fields: without the attributes after the fields. */
@@ -33,7 +32,7 @@ static int apply(struct xw_fast *f, const struct xw_fast_inode *i, bool fields, 
 	uint32_t len = XW_MIN(i->rec_len, img->inode_size);
 
 	if (fields && len >= XW_INODE_BODY + 2)
-		len = XW_MIN(len, XW_INODE_BODY + (uint32_t)peek16(i->rec + XW_INODE_BODY));
+		len = XW_MIN(len, XW_INODE_BODY + (uint32_t)xw_inode_raw_extra(i->rec));
 	memcpy(raw, i->rec, len);
 	if (xw_inode_decode(raw, &img->sb, in))
 		return xw_fast_bad(f, i->ino, "its record is damaged");

@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "read/xattrs.h"
 
 #define INLINE_PARENT 4 /* bytes of i_block before its entries */
@@ -228,7 +227,7 @@ static void dot_entry(struct xw_dir_iter *it, struct xw_dirent *e)
 	const bool parent = it->part == PART_DOTDOT;
 
 	*e = (struct xw_dirent){
-		.ino = parent ? peek32(it->buf) : it->ino,
+		.ino = parent ? xw_dir_inline_parent(it->buf) : it->ino,
 		.rec_len = 12,
 		.name_len = parent ? 2 : 1,
 		.ftype = XW_FT_DIR,

@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 
-#include "base/endian.h"
 #include "disk/indirect.h"
 
 static int map_corrupt(struct xw_map_iter *it, const char *what, uint64_t value)
@@ -149,7 +148,7 @@ bool xw_inode_has_map(const struct xw_inode *inode)
 		return true;
 	if (type == XW_S_IFLNK)
 		return inode->size >= sizeof(inode->block) ||
-		       (inode->flags & XW_FL_EXTENTS && peek16(inode->block) == XW_EXT_MAGIC);
+		       (inode->flags & XW_FL_EXTENTS && xw_extent_has_magic(inode->block));
 	return type != XW_S_IFIFO && type != XW_S_IFCHR && type != XW_S_IFBLK &&
 	       type != XW_S_IFSOCK;
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "read/file.h"
 
 enum { IN_RECORD, IN_BLOCK, AT_END };
@@ -27,7 +26,8 @@ int xw_xattr_begin(struct xw_image *img, xw_ino ino, const struct xw_inode *inod
 	it->area = IN_BLOCK;
 	it->loaded = false;
 	it->buf = it->value = NULL;
-	if (!off || off + XW_XATTR_IHDR > img->inode_size || peek32(raw + off) != XW_XATTR_MAGIC)
+	if (!off || off + XW_XATTR_IHDR > img->inode_size ||
+	    xw_xattr_magic(raw + off) != XW_XATTR_MAGIC)
 		return 0;
 	it->buf = malloc(img->inode_size - off);
 	if (!it->buf) {

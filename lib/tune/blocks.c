@@ -341,7 +341,7 @@ int xw_tune_resize_off(struct xw_tune_run *t, struct xw_update *u)
 
 	if (rc)
 		return rc;
-	dind = peek32(in.block + 4 * XW_DIND_SLOT);
+	dind = xw_inode_slot(&in, XW_DIND_SLOT);
 	if (dind)
 		rc = xw_update_free(u, dind, 1);
 	for (uint64_t g = 0; g < u->img->groups && !rc; g++)

@@ -83,7 +83,7 @@ static int fix_all(struct tables *s)
 	if (rc || !(sb->feature_compat & XW_COMPAT_RESIZE_INODE))
 		return rc;
 	rc = xw_image_inode(s->img, XW_INO_RESIZE, &in, NULL);
-	return rc ? rc : fix(s, peek32(in.block + 4 * XW_DIND_SLOT), 1);
+	return rc ? rc : fix(s, xw_inode_slot(&in, XW_DIND_SLOT), 1);
 }
 
 /* ---- places ---- */

@@ -107,7 +107,7 @@ int xw_sweep_ibody(struct xw_sweep *s, const struct xw_inode *in, uint8_t *raw)
 	struct xw_walk_xattr it;
 	int n;
 
-	if (!off || peek32(raw + off) != XW_XATTR_MAGIC)
+	if (!off || xw_xattr_magic(raw + off) != XW_XATTR_MAGIC)
 		return 0;
 	xw_walk_xattr_inode(&it, raw + off, s->img->inode_size - off);
 	n = rehash_entries(s, raw + off, &it, NULL);

@@ -10,12 +10,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "update/inode.h"
 #include "update/update_internal.h"
 #include "update/xattrs.h"
-
-#define LINKS_OFF 0x1A
 
 int xw_update_check_bitmap(struct xw_update *u, uint32_t group, bool inodes, uint32_t csum,
 			   const uint8_t *bits)
@@ -137,7 +134,7 @@ static int has_links(struct xw_update *u, xw_ino ino, bool *live)
 	const uint32_t group = (ino - 1) / sb->inodes_per_group,
 		       at = (ino - 1) % sb->inodes_per_group;
 	struct xw_group_desc gd;
-	uint8_t raw[2];
+	uint8_t rec[XW_INODE_BODY];
 	int rc = xw_image_group(u->img, group, &gd);
 
 	*live = false;
@@ -150,10 +147,9 @@ static int has_links(struct xw_update *u, xw_ino ino, bool *live)
 		return 0;
 	if (!xw_image_has_blocks(u->img, gd.inode_table, u->img->itable_blocks))
 		return 0;
-	rc = xw_dev_pread(u->img->dev, raw, sizeof(raw),
-			  gd.inode_table * u->img->block_size + (uint64_t)at * u->img->inode_size +
-				  LINKS_OFF);
-	*live = !rc && peek16(raw);
+	rc = xw_dev_pread(u->img->dev, rec, sizeof(rec),
+			  gd.inode_table * u->img->block_size + (uint64_t)at * u->img->inode_size);
+	*live = !rc && xw_inode_raw_links(rec);
 	return rc;
 }
 

@@ -13,13 +13,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/endian.h"
 #include "dev/partition.h"
 #include "disk/super.h"
 #include "plan/parse.h"
 
-/* Offset of s_magic in the device. */
-#define MAGIC_AT (XW_SUPER_OFFSET + 56)
 #define LIST_MAX 240
 
 /* What a value of --partition is compared with. */
@@ -163,11 +160,12 @@ bool cli_partition_find(const char *image, const char *name, uint64_t *start,
 
 static bool has_magic(int fd, uint64_t offset)
 {
-	uint8_t magic[2];
+	const uint64_t end = XW_SUPER_OFFSET + XW_SUPER_SIZE;
+	uint8_t super[XW_SUPER_SIZE];
 
-	return offset < INT64_MAX - MAGIC_AT &&
-	       pread(fd, magic, sizeof(magic), (off_t)offset + MAGIC_AT) == sizeof(magic) &&
-	       peek16(magic) == XW_SUPER_MAGIC;
+	return offset <= INT64_MAX - end &&
+	       pread(fd, super, sizeof(super), (off_t)offset + XW_SUPER_OFFSET) == sizeof(super) &&
+	       xw_super_has_magic(super);
 }
 
 bool cli_holds_ext(const char *image, uint64_t offset)

@@ -29,10 +29,11 @@ static const struct {
 START_TEST(block_by_the_kernel)
 {
 	uint8_t block[1024], out[1024];
-	struct xw_dirent e;
+	struct xw_dirent e, peeked;
 	uint32_t off = 0;
 
 	FIX(dir_block, block);
+	ck_assert_uint_eq(xw_dir_inline_parent(block), 65); /* a number, wherever it is */
 	memcpy(out, block, sizeof(out));
 	for (unsigned i = 0; i < XW_ARRAY_SIZE(names); i++, off += e.rec_len) {
 		ck_assert_int_eq(xw_dirent_decode(block, 1024, off, &e), 0);
@@ -41,6 +42,11 @@ START_TEST(block_by_the_kernel)
 		ck_assert_uint_eq(e.ftype, names[i].ftype);
 		if (i < 2)
 			ck_assert_uint_eq(e.ino, i ? XW_INO_ROOT : 65);
+		xw_dirent_peek(block + off, &peeked);
+		ck_assert(peeked.ino == e.ino && peeked.rec_len == e.rec_len);
+		ck_assert(peeked.name_len == e.name_len && peeked.ftype == e.ftype);
+		ck_assert_ptr_eq(peeked.name, e.name);
+		ck_assert(xw_dirent_is_dot(block + off, 65) == !i);
 		memset(out + off, 0xA5, 8u + e.name_len);
 		xw_dirent_encode(out, 1024, off, &e);
 	}

@@ -432,6 +432,12 @@ START_TEST(random_round_trip)
 	sb.creator_os = fix_random(&rng) % 4 == 0;
 	ck_assert_int_eq(xw_inode_decode(rec, &sb, &in), 0);
 	ck_assert_uint_lt(in.mtime.nsec, 1000000000);
+	ck_assert_uint_eq(xw_inode_raw_mode(rec), in.mode);
+	ck_assert_uint_eq(xw_inode_raw_links(rec), in.links);
+	ck_assert_uint_eq(xw_inode_raw_dtime(rec), in.dtime);
+	ck_assert_uint_eq(xw_inode_raw_extra(rec), extra);
+	for (unsigned i = 0; i < 16; i++)
+		ck_assert_uint_eq(xw_inode_slot(&in, i), i < 15 ? peek32(rec + 40 + 4 * i) : 0);
 	memcpy(out, rec, sizeof(out));
 	memset(out, 0xA5, XW_MAX(known, 130u));
 	if (known == 128)

@@ -87,8 +87,12 @@ START_TEST(fixtures_encode_to_themselves)
 	memset(&sb, 0xA5, sizeof(sb));
 	ck_assert_int_eq(xw_super_decode(buf, &sb), 0);
 	ck_assert_int_eq(xw_super_verify(buf), 0);
+	ck_assert(xw_super_has_magic(buf));
+	ck_assert_uint_eq(xw_super_stored_csum(buf), sb.checksum);
 	xw_super_encode(&sb, out);
 	ck_assert_mem_eq(out, buf, sizeof(buf));
+	out[56] ^= 1;
+	ck_assert(!xw_super_has_magic(out));
 }
 END_TEST
 
