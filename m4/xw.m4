@@ -18,17 +18,20 @@ AC_SUBST([XW_CFLAGS])
 # The tools run with a stack of 64 KiB. Sanitizers and builds without optimization need larger frames.
 XW_FRAME=-Wframe-larger-than=8192
 AS_CASE([" $CFLAGS $enable_sanitize $enable_fuzz "],
-	[*" -O0 "* | *" yes "* | *-fsanitize* | *--coverage*], [XW_FRAME=])
+	[*" -O0 "* | *" yes "* | *" thread "* | *-fsanitize* | *--coverage*], [XW_FRAME=])
 AC_SUBST([XW_FRAME])
 ])
 
-# AX_XW_SANITIZE: --enable-sanitize builds everything with ASan and UBSan, findings are fatal.
+# AX_XW_SANITIZE: --enable-sanitize builds everything with ASan and UBSan, findings are fatal; --enable-sanitize=thread with TSan.
 AC_DEFUN([AX_XW_SANITIZE], [
 AC_ARG_ENABLE([sanitize],
-	[AS_HELP_STRING([--enable-sanitize], [build with AddressSanitizer and UndefinedBehaviorSanitizer])])
-AM_CONDITIONAL([XW_SANITIZE], [test "x$enable_sanitize" = xyes])
-AS_IF([test "x$enable_sanitize" = xyes],
-	[XW_SANITIZE_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"])
+	[AS_HELP_STRING([--enable-sanitize@<:@=thread@:>@],
+		[build with AddressSanitizer and UndefinedBehaviorSanitizer, or with ThreadSanitizer])])
+AS_CASE([$enable_sanitize],
+	[yes], [XW_SANITIZE_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"],
+	[thread], [XW_SANITIZE_FLAGS="-fsanitize=thread -fno-omit-frame-pointer"],
+	[no | ""], [],
+	[AC_MSG_ERROR([--enable-sanitize=$enable_sanitize: must be yes, no or thread])])
 AC_SUBST([XW_SANITIZE_FLAGS])
 ])
 

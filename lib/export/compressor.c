@@ -378,11 +378,11 @@ void xw_compressor_free(struct xw_compressor *c)
 	while (!c->cleaned && !orphan)
 		orphan = !wait_news(c, PATIENCE_MS) && !c->cleaned;
 	c->orphan = orphan;
-	pthread_mutex_unlock(&c->lock);
-	if (orphan) {
+	if (orphan) /* before the unlock, after which the thread may free the memory at once */
 		pthread_detach(c->thread);
+	pthread_mutex_unlock(&c->lock);
+	if (orphan)
 		return;
-	}
 	pthread_join(c->thread, NULL);
 	destroy(c);
 }
