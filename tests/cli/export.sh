@@ -173,7 +173,7 @@ for name in a.zip dir.tar/a.7z a.tar.lzma a.ISO .x.squashfs; do
 	[ $RC = 2 ] && [ ! -e $name ] && grep -q "^xw-export: --auto-compress: $name: .* is not a format that is written" .err || echo "$name: status $RC"
 done >names
 equal "-a with the suffix of another format: refused by name" "$(cat names)" ""
-for name in a.foo zip .zip dir.zip/a a.img; do
+for name in a.foo zip .zip dir.zip/a dir.zip/a.img; do
 	mkdir -p dir.zip
 	export_ -q -a -o $name img
 	[ $RC = 0 ] && tar -tf $name >/dev/null || echo "$name: status $RC"
