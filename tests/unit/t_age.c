@@ -204,7 +204,7 @@ START_TEST(distribution_file)
 	o.ages = write_file(files[_i].text);
 	rc = xw_age_tables_load(&o, &diag, &t);
 	unlink(o.ages);
-	ck_assert_int_eq(rc, files[_i].complaint ? XW_ERR_INPUT : 0);
+	ck_assert_int_eq(rc, files[_i].complaint ? XW_ERR_USAGE : 0);
 	if (files[_i].complaint)
 		ck_assert_ptr_nonnull(strstr(diag.text, files[_i].complaint));
 	else
