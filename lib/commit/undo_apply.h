@@ -42,9 +42,10 @@ bool xw_undo_cuts(const struct xw_undo *u, const struct xw_dev *dev);
  */
 typedef void xw_undo_piece_fn(void *arg, uint32_t size, uint64_t from, uint64_t to);
 /*
- * Write all saved blocks back, cut the file if xw_undo_cuts(), and flush. XW_ERR_INPUT before anything is written if a block lies
- * beyond the end of the filesystem before and after its change or of a block device, or further
- * beyond the end of a file than the total size of all saved blocks.
+ * Write all saved blocks back, cut the file if xw_undo_cuts(), and flush. XW_ERR_INPUT before
+ * anything is written if a block lies beyond the end of the filesystem before and after its change
+ * or of a block device, or further beyond the end of a file than the total size of all saved
+ * blocks.
  */
 int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_piece_fn *told, void *arg);
 void xw_undo_close(struct xw_undo *u); /* u may be NULL */
