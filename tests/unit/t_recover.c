@@ -381,7 +381,6 @@ START_TEST(image_of_another_size)
 	ck_assert_ptr_nonnull(strstr(w.diag.text, "as an earlier version records it"));
 	xw_dev_close(part);
 	world_close(&w);
-
 	world_half_done(&w, &grows);
 	ck_assert_int_eq(xw_dev_set_size(w.img, w.old_size + 5000), 0);
 	refused(&w, XW_ERR_STATE, "an image of");
