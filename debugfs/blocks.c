@@ -65,7 +65,8 @@ static int lookup(struct dbg *d, const char *file, const char *number, struct xw
 		return rc;
 	if (!xw_inode_has_map(&in))
 		return xw_fail(&d->diag, XW_ERR_INPUT, "%s: has no blocks", file);
-	return xw_map_lookup(d->img, ino, &in, lblk, run);
+	rc = dbg_logical_fits(d, &in, lblk);
+	return rc ? rc : xw_map_lookup(d->img, ino, &in, lblk, run);
 }
 
 static int verb_bmap(struct dbg *d, int argc, char **argv)

@@ -93,7 +93,7 @@ static uint64_t limited_size(struct dbg *d, xw_ino ino, const struct xw_inode *i
 {
 	const uint32_t bs = d->img->block_size;
 	/* Linux does not use the last block number */
-	const uint64_t blocks = in->flags & XW_FL_EXTENTS ? UINT32_MAX : xw_indirect_max_lblk(bs);
+	const uint64_t blocks = dbg_map_end(d, in);
 
 	if (in->size <= blocks * bs)
 		return in->size;

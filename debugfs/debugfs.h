@@ -271,6 +271,10 @@ int dbg_number(struct dbg *d, const char *text, const char *what, uint64_t *out)
 int dbg_block(struct dbg *d, const char *text, xw_blk *out);
 /* A logical block of a file, at most 32 bits. */
 int dbg_logical(struct dbg *d, const char *text, uint64_t *out);
+/* The number of logical blocks that the map of a file can have. */
+uint64_t dbg_map_end(const struct dbg *d, const struct xw_inode *in);
+/* XW_ERR_LIMIT: the block is past the end of what the map of a file can have. */
+int dbg_logical_fits(struct dbg *d, const struct xw_inode *in, uint64_t lblk);
 /* An optional word COUNT: default 1, must not be 0. */
 int dbg_count(struct dbg *d, int argc, char **argv, int i, uint64_t *out);
 

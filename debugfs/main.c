@@ -12,6 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Run the requests of a stream. Those of one that cannot be read are not committed. */
+static void run_stream(struct dbg *d, const struct debugfs_args *args, const char *name, FILE *in,
+		       bool echo)
+{
+	const int err = debugfs_script(d, in, echo);
+
+	if (!err)
+		return;
+	cli_line_failf(&args->line, "%s: cannot read: %s", name, strerror(err));
+	d->failed = d->fatal = true;
+}
+
 static void run_file(struct dbg *d, const struct debugfs_args *args)
 {
 	const char *const path = args->file;
@@ -22,7 +34,7 @@ static void run_file(struct dbg *d, const struct debugfs_args *args)
 		d->failed = d->fatal = true;
 		return;
 	}
-	debugfs_script(d, f, true);
+	run_stream(d, args, path, f, true);
 	if (f != stdin)
 		fclose(f);
 }
@@ -37,7 +49,7 @@ static void run_requests(struct dbg *d, const struct debugfs_args *args)
 	} else if (isatty(STDIN_FILENO)) {
 		debugfs_prompt(d);
 	} else {
-		debugfs_script(d, stdin, false);
+		run_stream(d, args, "standard input", stdin, false);
 	}
 }
 

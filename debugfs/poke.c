@@ -138,8 +138,10 @@ int poke_map_block(struct dbg *d, xw_ino ino, xw_lblk lblk, xw_blk *pblk)
 {
 	struct xw_update *u;
 	struct xw_inode in;
-	int rc = *pblk ? dbg_read_inode(d, ino, &in, NULL) : 0;
+	int rc = dbg_read_inode(d, ino, &in, NULL);
 
+	if (!rc)
+		rc = dbg_logical_fits(d, &in, lblk);
 	/* inline data would have to be converted to blocks first */
 	if (!rc && *pblk && in.flags & XW_FL_INLINE_DATA)
 		rc = xw_fail(&d->diag, XW_ERR_INPUT,

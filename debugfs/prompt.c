@@ -9,15 +9,17 @@
 #include "print.h"
 #include "tool.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-void debugfs_script(struct dbg *d, FILE *in, bool echo)
+int debugfs_script(struct dbg *d, FILE *in, bool echo)
 {
 	char *line = NULL;
 	size_t size = 0;
 	ssize_t len;
+	int err;
 
 	while (!d->quit && !cli_interrupted() && (len = getline(&line, &size, in)) >= 0) {
 		if (len && line[len - 1] == '\n')
@@ -30,7 +32,11 @@ void debugfs_script(struct dbg *d, FILE *in, bool echo)
 		if (*line != '#')
 			dbg_run(d, line);
 	}
+	err = ferror(in) && !cli_interrupted() ? errno : 0;
+	if (err && d->dirty) /* the rest of the script is missing */
+		d->spoiled = true;
 	free(line);
+	return err;
 }
 
 /*

@@ -23,7 +23,8 @@ void debugfs_args_free(struct debugfs_args *args);
 
 /* Run requests until the input ends or d->quit is set. */
 void debugfs_prompt(struct dbg *d);
-void debugfs_script(struct dbg *d, FILE *in, bool echo);
+/* Likewise; returns the errno of a failed read, after which changes are not committed, or 0. */
+int debugfs_script(struct dbg *d, FILE *in, bool echo);
 
 /*
  * Completions for the last word of the first `len` bytes of the line: verbs for the first word,

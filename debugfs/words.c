@@ -5,6 +5,7 @@
 #include "debugfs.h"
 #include "base/auto.h"
 #include "base/parse.h"
+#include "disk/indirect.h"
 #include "read/dirs.h"
 #include "walk.h"
 
@@ -93,6 +94,23 @@ int dbg_logical(struct dbg *d, const char *text, uint64_t *out)
 	if (!rc && *out > UINT32_MAX)
 		rc = xw_fail(&d->diag, XW_ERR_USAGE, "logical block %s: too large", text);
 	return rc;
+}
+
+uint64_t dbg_map_end(const struct dbg *d, const struct xw_inode *in)
+{
+	return in->flags & XW_FL_EXTENTS ? UINT32_MAX : xw_indirect_max_lblk(d->img->block_size);
+}
+
+int dbg_logical_fits(struct dbg *d, const struct xw_inode *in, uint64_t lblk)
+{
+	const uint64_t end = dbg_map_end(d, in);
+
+	if (lblk < end)
+		return 0;
+	return xw_fail(&d->diag, XW_ERR_LIMIT,
+		       "logical block %" PRIu64 ": file too big: the last block that its map can "
+		       "have is %" PRIu64,
+		       lblk, end - 1);
 }
 
 int dbg_count(struct dbg *d, int argc, char **argv, int i, uint64_t *out)

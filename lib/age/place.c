@@ -113,7 +113,8 @@ xw_ino xw_age_place_dir(const struct xw_update *u, xw_ino parent, const char *na
 	const struct averages avg = average(u);
 	uint64_t g;
 
-	if (parent == XW_INO_ROOT && spread(u, xw_hash64(name, len, 0) % u->img->groups, &avg, &g))
+	if (parent == XW_INO_ROOT &&
+	    spread(u, xw_hash_fixed(name, len, 0) % u->img->groups, &avg, &g))
 		return first_of(u, g);
 	if (near(u, group_of(u, parent), &avg, &g))
 		return first_of(u, g);

@@ -29,10 +29,10 @@ uint64_t xw_age_options_hash(const struct xw_age_opts *o)
 		o->seed, (int)o->profile, o->ops, o->files, o->dirs, o->size_min, o->size_max,
 		o->used, o->free, o->util, o->ages != NULL, o->sizes != NULL, o->depths != NULL,
 		o->fast, xw_age_until_any(&o->until), o->step, o->fast ? 0 : (int)o->allocator);
-	uint64_t h = xw_hash64(text, (size_t)n, 1);
+	uint64_t h = xw_hash_fixed(text, (size_t)n, 1);
 
-	h = xw_hash64(model, strlen(model), h);
-	return xw_hash64(o->dir, strlen(o->dir), h);
+	h = xw_hash_fixed(model, strlen(model), h);
+	return xw_hash_fixed(o->dir, strlen(o->dir), h);
 }
 
 /* What the superblock says. */

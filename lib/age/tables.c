@@ -117,7 +117,13 @@ static int from_model(const struct model *m, int kind, struct xw_diag *diag, str
 
 static int bad(struct xw_diag *diag, const char *path, uint64_t line, const char *why)
 {
-	return xw_fail(diag, XW_ERR_INPUT, "%s: line %" PRIu64 ": %s", path, line, why);
+	return xw_fail(diag, XW_ERR_USAGE, "%s: line %" PRIu64 ": %s", path, line, why);
+}
+
+static int no_line(struct xw_diag *diag, FILE *f, const char *path, uint64_t line)
+{
+	return ferror(f) ? xw_fail_errno(diag, XW_ERR_IO, errno, "%s: cannot read", path)
+			 : bad(diag, path, line, "the file ends early");
 }
 
 /* Parse up to three numbers of a line. Returns their count, or 0 if a word is not a number. */
@@ -153,7 +159,7 @@ static int read_rows(FILE *f, const char *path, int kind, struct xw_diag *diag,
 	uint64_t rows;
 
 	if (getline(&line, &room, f) < 0)
-		return bad(diag, path, 1, "the file ends early");
+		return no_line(diag, f, path, 1);
 	line[strcspn(line, " \t\r\n")] = 0;
 	if (xw_parse_u64(line, &rows) || !rows || rows > ROWS_MAX)
 		return bad(diag, path, 1, "must be the number of rows, 1 to 4096");
@@ -162,7 +168,7 @@ static int read_rows(FILE *f, const char *path, int kind, struct xw_diag *diag,
 		int rc;
 
 		if (getline(&line, &room, f) < 0)
-			return bad(diag, path, no, "the file ends early");
+			return no_line(diag, f, path, no);
 		if (parse_row(line, kind, &row))
 			return bad(diag, path, no, "must be a value and a weight");
 		if (t->a.n && t->a.v[t->a.n - 1].value >= row.value)

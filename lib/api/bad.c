@@ -25,7 +25,7 @@ static int read_list(struct xw_mkfs *m)
 	if (fd < 0 || fstat(fd, &st))
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "-l %s: cannot open", path);
 	if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
-		return xw_fail(&m->diag, XW_ERR_USAGE, "-l %s: not a regular file or pipe", path);
+		return xw_fail(&m->diag, XW_ERR_INPUT, "-l %s: not a regular file or pipe", path);
 	for (;;) {
 		ssize_t n;
 

@@ -170,6 +170,21 @@ static bool is_for_sources(const char *option)
 	return false;
 }
 
+/* As tar -a, an unknown suffix means a plain tar archive; another format must not be one. */
+static int set_suffix(struct xw_export *x, const char *file)
+{
+	const char *foreign = xw_archive_foreign_suffix(file);
+
+	if (foreign)
+		return xw_fail(
+			&x->diag, XW_ERR_USAGE,
+			"--auto-compress: %s: %s is not a format that is written (these are: "
+			".tar and .cpio, also with .gz, .bz2, .xz, .zst or .lz4 after them)",
+			file, foreign);
+	xw_archive_by_suffix(file, &x->archive);
+	return 0;
+}
+
 static int set_value(struct xw_export *x, const char *option, const char *value)
 {
 	int64_t n;
@@ -196,10 +211,8 @@ static int set_value(struct xw_export *x, const char *option, const char *value)
 		x->extract.umask = mask;
 		return 0;
 	}
-	if (!strcmp(option, "--auto-compress")) {
-		xw_archive_by_suffix(value ? value : "", &x->archive);
-		return 0;
-	}
+	if (!strcmp(option, "--auto-compress"))
+		return set_suffix(x, value ? value : "");
 	rc = is_for_sources(option) ? XW_ERR_NOTFOUND
 				    : xw_select_set(&x->select, option, value, &x->diag);
 	return rc == XW_ERR_NOTFOUND ? xw_fail(&x->diag, XW_ERR_USAGE, "unknown option %s", option)

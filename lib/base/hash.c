@@ -3,20 +3,21 @@
  * The secret hash of in-memory tables, the fixed hash of stored values, and the two directory hash
  * rounds of the format.
  *
- * xw_hash_secret is SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012)
- * of the seed as 8 little-endian bytes and then the input. A fixed function, or one with a guessable
- * seed, lets an archive choose names that all belong in one slot; each of them then costs a walk
- * over all earlier ones.
+ * xw_hash_secret is SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF",
+ * 2012) of the seed as 8 little-endian bytes and then the input. A fixed function, or one with a
+ * guessable seed, lets an archive choose names that all belong in one slot; each of them then
+ * costs a walk over all earlier ones.
  *
- * xw_hash_number is the multiply-and-fold function below with a secret factor and a secret offset.
- * That is enough for numbers: whoever makes an image never sees a hash, nor how long one run took,
- * before its numbers are chosen, and for one number a cheap function matters, since it is hashed for
- * each access to a block.
+ * xw_hash_number is the multiply-and-fold function below with a secret factor and a secret
+ * offset. That is enough for numbers: whoever makes an image never sees a hash, nor how long one
+ * run took, before its numbers are chosen, and for one number a cheap function matters, since it
+ * is hashed for each access to a block.
  *
- * xw_hash64 multiplies pairs of 8-byte words to 128 bits and folds the halves onto the inputs (the
- * multiply-and-fold family of wyhash). A factor of 0 or 1 discards the other one, and anybody can
- * provoke that, since the function and its seeds are known. Words are read little-endian, so the
- * result is the same on every machine; decisions of a build may depend on it.
+ * xw_hash_fixed multiplies pairs of 8-byte words to 128 bits and folds the halves onto the
+ * inputs (the multiply-and-fold family of wyhash). A factor of 0 or 1 discards the other one,
+ * and anybody can provoke that, since the function and its seeds are known. Words are read
+ * little-endian, so the result is the same on every machine; decisions of a build may depend on
+ * it.
  *
  * half-MD4: the three rounds of MD4 (RFC 1320) with eight steps each instead of sixteen, on eight
  * words of input. TEA: 16 cycles of the Tiny Encryption Algorithm (Wheeler and Needham), output
@@ -63,7 +64,7 @@ static inline uint64_t load_part(const uint8_t *p, size_t n)
 	return v;
 }
 
-uint64_t xw_hash64(const void *buf, size_t len, uint64_t seed)
+uint64_t xw_hash_fixed(const void *buf, size_t len, uint64_t seed)
 {
 	const uint8_t *p = buf;
 	size_t left = len;

@@ -6,9 +6,10 @@
  * archive: SipHash-1-3 under a key of the process, which nobody can craft collisions for. Its
  * values differ from run to run, so nothing may be stored, printed or ordered by them.
  *
- * xw_hash64() is fixed: for redo records, aging states, generation numbers and other values that
- * are stored or decide the result. Whoever knows it can craft collisions, so it never selects a
- * slot of a table, and equal values never mean equal contents.
+ * xw_hash_fixed() has a fixed key: for values that are stored or decide the result. Callers in the
+ * library: hashes of sectors in redo records, of options in aging states, generation numbers, and
+ * the group of a directory in an aging run. Whoever knows it can craft collisions, so it never
+ * selects a slot of a table, and equal values never mean equal contents.
  *
  * half-MD4 and TEA are the rounds of the format's directory hashes on raw registers, from which
  * lib/disk/dx_hash.c computes dx hashes.
@@ -35,8 +36,11 @@ uint64_t xw_hash_secret(const struct xw_hash_key *key, uint64_t seed, const void
 /* 64-bit hash of a number under a key; cheaper, and enough for slots of a table only. */
 uint64_t xw_hash_number(const struct xw_hash_key *key, uint64_t n);
 
-/* The fixed hash: 64 bits with good avalanche, the same on every machine and in every version. */
-uint64_t xw_hash64(const void *buf, size_t len, uint64_t seed);
+/*
+ * 64-bit hash under a fixed key, with good avalanche: the same on every machine and in every
+ * version, so that it may be stored. seed: the hash of what precedes, or any number.
+ */
+uint64_t xw_hash_fixed(const void *buf, size_t len, uint64_t seed);
 
 /* One half-MD4 round over 8 input words into buf[4] (dx_hash version 1). */
 void xw_half_md4(uint32_t buf[4], const uint32_t in[8]);

@@ -44,14 +44,6 @@ static void put_escaped(struct xw_json *j, unsigned c)
 	put(j, esc, strlen(esc));
 }
 
-/* The control character at s, of n bytes of UTF-8, up to U+009F; 0: another character, or NUL. */
-static unsigned control(const unsigned char *s, size_t n)
-{
-	if (n == 1)
-		return s[0] < 0x20 || s[0] == 0x7f ? s[0] : 0;
-	return n == 2 && s[0] == 0xc2 && s[1] < 0xa0 ? s[1] : 0;
-}
-
 /* Write a string without its quotes; returns whether all of it was valid UTF-8. */
 static bool put_text(struct xw_json *j, const char *str, size_t len)
 {
@@ -62,13 +54,13 @@ static bool put_text(struct xw_json *j, const char *str, size_t len)
 	while (i < len) {
 		size_t n = xw_utf8_len(str + i, len - i);
 
-		if (n && s[i] && s[i] != '"' && s[i] != '\\' && !control(s + i, n)) {
+		if (n && s[i] && s[i] != '"' && s[i] != '\\' && !xw_utf8_control(str + i, n)) {
 			i += n;
 			continue;
 		}
 		put(j, str + plain, i - plain);
 		if (n)
-			put_escaped(j, n == 1 ? s[i] : control(s + i, n));
+			put_escaped(j, n == 1 ? s[i] : xw_utf8_control(str + i, n));
 		else
 			put(j, "\xef\xbf\xbd", 3);
 		whole &= n != 0;

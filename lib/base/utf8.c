@@ -5,6 +5,8 @@
  */
 #include "base/utf8.h"
 
+#include <stdbool.h>
+
 size_t xw_utf8_len(const char *text, size_t left)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -21,11 +23,32 @@ size_t xw_utf8_len(const char *text, size_t left)
 	return n;
 }
 
-size_t xw_utf8_shown(const char *text, size_t left)
+/* A character that changes the direction of the text around it. */
+static bool is_bidi(unsigned c)
+{
+	return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
+}
+
+unsigned xw_utf8_control(const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text;
+	unsigned c;
 
-	if (s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && left > 1 && s[1] < 0xa0))
+	if (len == 1)
+		return s[0] < 0x20 || s[0] == 0x7f ? s[0] : 0;
+	if (len == 2)
+		c = (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+	else if (len == 3 && s[0] == 0xe2) /* U+2000 to U+2FFF */
+		c = 0x2000u | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+	else
 		return 0;
-	return xw_utf8_len(text, left);
+	return c < 0xa0 || is_bidi(c) ? c : 0;
+}
+
+size_t xw_utf8_shown(const char *text, size_t left)
+{
+	const size_t len = xw_utf8_len(text, left);
+
+	return !*text || xw_utf8_control(text, len) ? 0 : len;
 }

@@ -18,7 +18,7 @@ static const uint8_t zeros[65536];
 
 uint64_t xw_change_hash(const uint8_t sector[XW_CHANGE_SECTOR])
 {
-	return xw_hash64(sector, XW_CHANGE_SECTOR, 0);
+	return xw_hash_fixed(sector, XW_CHANGE_SECTOR, 0);
 }
 
 int xw_change_before(const struct xw_change *c, uint64_t off, size_t len, void *buf)

@@ -286,6 +286,24 @@ static int load_hashes(struct xw_redo *r)
 	return 0;
 }
 
+/* The image has neither the size before nor the one after the change. */
+static int other_size(struct xw_redo *r, const struct xw_dev *image)
+{
+	/* earlier versions took a partition to end with its disk */
+	if (image->is_window && image->fixed && r->h.old_size == r->h.new_size &&
+	    r->h.old_size > image->size)
+		return xw_fail(r->diag, XW_ERR_STATE,
+			       "%s: the partition has %" PRIu64 " bytes; the interrupted change in "
+			       "%s is for an image of %" PRIu64 " bytes, as an earlier version "
+			       "records it, to the end of the disk: complete it with that version, "
+			       "or xw-fsck -y checks the filesystem without the change",
+			       image->name, image->size, r->dev->name, r->h.old_size);
+	return xw_fail(r->diag, XW_ERR_STATE,
+		       "%s: has %" PRIu64 " bytes; the interrupted change in %s is for an "
+		       "image of %" PRIu64 " bytes",
+		       image->name, image->size, r->dev->name, r->h.old_size);
+}
+
 /* Check the sizes in the header before memory is allocated for them and the image is resized. */
 static int check_sizes(struct xw_redo *r, const struct xw_dev *image)
 {
@@ -301,10 +319,7 @@ static int check_sizes(struct xw_redo *r, const struct xw_dev *image)
 	/* An image inside a larger file or device keeps its size. */
 	if (!r->inside && image->size != r->h.old_size && image->size != r->h.new_size &&
 	    (image->size < r->h.new_size || r->h.new_size < r->h.old_size))
-		return xw_fail(r->diag, XW_ERR_STATE,
-			       "%s: has %" PRIu64 " bytes; the interrupted change in %s is for an "
-			       "image of %" PRIu64 " bytes",
-			       image->name, image->size, r->dev->name, r->h.old_size);
+		return other_size(r, image);
 	return 0;
 }
 

@@ -82,6 +82,8 @@ static int read_header(struct undo *u, struct xw_dev *old)
 		return refuse_existing(u, old->name,
 				       "an unfinished undo file, or of an unknown version");
 	xw_undo_file_continue(&u->f, &h);
+	if (u->f.size_after != u->c->old_size) /* another tool has changed the size */
+		u->f.size_after = 0;
 	return check_state(u, old, &h);
 }
 
@@ -212,6 +214,10 @@ static int write_file(struct undo *u, const char *path, bool made, struct xw_dev
 		rc = xw_newfile_private(file, u->diag);
 	if (!rc)
 		rc = old ? go_on_with(u, old) : xw_undo_file_begin(&u->f, u->c->block_size);
+	if (!old)
+		u->f.size_before = u->c->old_size;
+	if (!old || u->f.size_after)
+		u->f.size_after = u->c->new_size;
 	if (!rc)
 		rc = put_all(u);
 	if (!rc)

@@ -68,6 +68,7 @@ static int read_header(struct xw_undo *u)
 	u->info.finished = h.finished;
 	u->info.offset = h.offset;
 	u->info.block_size = h.fs_unit;
+	u->info.size_before = h.size_before;
 	rc = xw_dev_pread(u->dev, u->super, sizeof(u->super), h.super_at * h.unit);
 	if (rc)
 		return rc;
@@ -208,10 +209,54 @@ const struct xw_undo_info *xw_undo_info(const struct xw_undo *u)
 
 /* ---- the state of the image ---- */
 
+/* The bytes that were in place of the superblock before the change; false: not saved. */
+static int bytes_before(struct xw_undo *u, uint8_t super[XW_SUPER_SIZE], bool *there)
+{
+	int rc = 0;
+
+	*there = false;
+	for (size_t i = 0; i < u->pieces.n && !rc; i++) {
+		const struct piece *p = &u->pieces.v[i];
+
+		if (p->to > XW_SUPER_OFFSET || p->to + p->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
+			continue;
+		rc = xw_dev_pread(u->dev, super, XW_SUPER_SIZE, p->from + XW_SUPER_OFFSET - p->to);
+		*there = !rc;
+	}
+	return rc;
+}
+
+/* The image, whose superblock is `super`, is not in the state after the change: say in which. */
+static int other_state(struct xw_undo *u, const struct xw_dev *dev,
+		       const uint8_t super[XW_SUPER_SIZE])
+{
+	uint8_t before[XW_SUPER_SIZE];
+	struct xw_super is, was;
+	int rc = bytes_before(u, before, &u->info.undone);
+
+	if (rc)
+		return rc;
+	if (u->info.undone)
+		u->info.undone = !memcmp(super, before, sizeof(before));
+	else /* the file ended before its superblock */
+		u->info.undone = u->f.size_after && dev->size == u->info.size_before;
+	if (u->info.undone)
+		return xw_fail(u->diag, XW_ERR_STATE,
+			       "%s: is in the state before the change already: it has been undone, "
+			       "or was never made",
+			       dev->name);
+	if (xw_super_decode(super, &is) || xw_super_decode(u->super, &was))
+		return xw_fail(u->diag, XW_ERR_STATE,
+			       "%s: is not in the state that the undo file is for", dev->name);
+	return xw_fail(u->diag, XW_ERR_STATE, "%s: %s", dev->name,
+		       memcmp(is.uuid, was.uuid, sizeof(is.uuid)) != 0
+			       ? "the undo file is for another filesystem: the UUID differs"
+			       : "has been changed since the change that the undo file is for");
+}
+
 int xw_undo_match(struct xw_undo *u, struct xw_dev *dev)
 {
 	uint8_t super[XW_SUPER_SIZE] = {0};
-	struct xw_super is, was;
 	int rc = 0;
 
 	if (!u->info.finished)
@@ -222,13 +267,7 @@ int xw_undo_match(struct xw_undo *u, struct xw_dev *dev)
 		rc = xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET);
 	if (rc || !memcmp(super, u->super, sizeof(super)))
 		return rc;
-	if (xw_super_decode(super, &is) || xw_super_decode(u->super, &was))
-		return xw_fail(u->diag, XW_ERR_STATE,
-			       "%s: is not in the state that the undo file is for", dev->name);
-	return xw_fail(u->diag, XW_ERR_STATE, "%s: %s", dev->name,
-		       memcmp(is.uuid, was.uuid, sizeof(is.uuid)) != 0
-			       ? "the undo file is for another filesystem: the UUID differs"
-			       : "has been changed since the change that the undo file is for");
+	return other_state(u, dev, super);
 }
 
 /* ---- writing ---- */
@@ -261,26 +300,24 @@ static int write_pieces(struct xw_undo *u, struct xw_dev *dev, bool super, xw_un
 }
 
 /*
- * The superblock of the same filesystem before the change, from the contents: *sb; false: there is
- * none, as for a new filesystem over other contents.
+ * The superblock of the same filesystem before the change: *sb; false: there is none, as for a new
+ * filesystem over other contents.
  */
 static int old_super(struct xw_undo *u, struct xw_super *sb, bool *there)
 {
 	uint8_t super[XW_SUPER_SIZE];
 	struct xw_super now;
-	int rc = 0;
+	const int rc = bytes_before(u, super, there);
 
-	*there = false;
-	for (size_t i = 0; i < u->pieces.n && !rc; i++) {
-		const struct piece *p = &u->pieces.v[i];
-
-		if (p->to > XW_SUPER_OFFSET || p->to + p->size < XW_SUPER_OFFSET + XW_SUPER_SIZE)
-			continue;
-		rc = xw_dev_pread(u->dev, super, sizeof(super), p->from + XW_SUPER_OFFSET - p->to);
-		*there = !rc && !xw_super_decode(super, sb) && !xw_super_decode(u->super, &now) &&
-			 !memcmp(sb->uuid, now.uuid, sizeof(now.uuid));
-	}
+	*there = *there && !xw_super_decode(super, sb) && !xw_super_decode(u->super, &now) &&
+		 !memcmp(sb->uuid, now.uuid, sizeof(now.uuid));
 	return rc;
+}
+
+bool xw_undo_cuts(const struct xw_undo *u, const struct xw_dev *dev)
+{
+	return !dev->is_block && !dev->fixed && u->info.finished &&
+	       u->info.size_before < dev->size && u->f.size_after == dev->size;
 }
 
 static uint64_t end_of(const struct xw_super *sb)
@@ -330,6 +367,8 @@ int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_piece_fn *told,
 		rc = xw_dev_check_end(dev, last);
 	if (!rc)
 		rc = write_pieces(u, dev, false, told, arg);
+	if (!rc && xw_undo_cuts(u, dev))
+		rc = xw_dev_set_size(dev, u->info.size_before);
 	return rc ? rc : write_pieces(u, dev, true, told, arg);
 }
 

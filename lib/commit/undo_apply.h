@@ -16,6 +16,8 @@ struct xw_undo_info {
 	uint64_t bytes, pieces; /* size of all contents, and number of runs */
 	bool finished; /* false: the change failed, or was killed */
 	uint32_t block_size; /* unit of positions in the filesystem */
+	uint64_t size_before; /* of an image that xw_undo_cuts(), in bytes from `offset` on */
+	bool undone; /* after xw_undo_match(): dev is in the state before the change already */
 };
 
 struct xw_undo;
@@ -33,14 +35,17 @@ const struct xw_undo_info *xw_undo_info(const struct xw_undo *u);
  * the differences otherwise, and if the change of the file was not finished.
  */
 int xw_undo_match(struct xw_undo *u, struct xw_dev *dev);
+/* Was dev, a file, extended by the change, so that xw_undo_apply() cuts it to its size before? */
+bool xw_undo_cuts(const struct xw_undo *u, const struct xw_dev *dev);
 /*
  * Called for each piece that was written, with its blocks in the undo file and in the filesystem.
  */
 typedef void xw_undo_piece_fn(void *arg, uint32_t size, uint64_t from, uint64_t to);
 /*
- * Write all saved blocks back and flush. XW_ERR_INPUT before anything is written if a block lies
- * beyond the end of the filesystem before and after its change or of a block device, or further
- * beyond the end of a file than the total size of all saved blocks.
+ * Write all saved blocks back, cut the file if xw_undo_cuts(), and flush. XW_ERR_INPUT before
+ * anything is written if a block lies beyond the end of the filesystem before and after its change
+ * or of a block device, or further beyond the end of a file than the total size of all saved
+ * blocks.
  */
 int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_piece_fn *told, void *arg);
 void xw_undo_close(struct xw_undo *u); /* u may be NULL */

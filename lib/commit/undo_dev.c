@@ -30,6 +30,7 @@ struct undo_dev {
 	struct xw_blockset *saved; /* units */
 	uint64_t old_size; /* bytes */
 	uint8_t *buf; /* XW_UNDO_KEY_UNITS units */
+	char *path; /* of the undo file, once it was created; owned */
 	bool finished;
 };
 
@@ -131,12 +132,14 @@ static int undo_check_end(struct xw_dev *d, uint64_t end)
 	return xw_dev_check_end(recorder(d)->under, end);
 }
 
+/* An unfinished file without contents undoes nothing, and would only prevent the next run. */
 static void close_file(struct undo_dev *r)
 {
 	xw_dev_close(r->file.dev);
-	r->file.dev = NULL;
+	if (r->path && !r->finished && !r->file.n_keys)
+		(void)unlink(r->path);
+	free(r->path);
 	free(r->file.keys);
-	r->file.keys = NULL;
 }
 
 static void undo_close(struct xw_dev *d)
@@ -161,6 +164,8 @@ int xw_undo_dev_finish(struct xw_dev *d)
 		return 0;
 	if (r->under->size >= XW_SUPER_OFFSET + XW_SUPER_SIZE)
 		rc = xw_dev_pread(r->under, super, sizeof(super), XW_SUPER_OFFSET);
+	r->file.size_before = r->old_size;
+	r->file.size_after = r->under->size;
 	if (!rc)
 		rc = xw_undo_file_finish(&r->file, super);
 	r->finished = !rc;
@@ -185,6 +190,11 @@ static int make_file(struct undo_dev *r, const char *path)
 		return xw_undo_dev_exists(path, diag);
 	if (fd < 0)
 		return xw_fail_errno(diag, XW_ERR_IO, errno, "undo file %s", path);
+	r->path = strdup(path);
+	if (!r->path) {
+		(void)unlink(path);
+		return xw_fail_nomem(diag, "an undo file");
+	}
 	return xw_dev_open_file(path, 0, diag, &r->file.dev);
 }
 

@@ -18,7 +18,8 @@ int xw_undo_dev_open(struct xw_dev *under, const char *path, uint64_t offset, st
 int xw_undo_dev_exists(const char *path, struct xw_diag *diag);
 /*
  * Complete the undo file after the last write, for the current superblock. If the device is closed
- * without this call, the undo file is left unfinished, and e2undo accepts it only with -f.
+ * without this call, the undo file is removed if nothing was overwritten; otherwise it is left
+ * unfinished, and e2undo accepts it only with -f.
  */
 int xw_undo_dev_finish(struct xw_dev *d);
 

@@ -32,6 +32,8 @@ void xw_undo_file_continue(struct xw_undo_file *f, const struct xw_undo_header *
 	f->super_at = h->super_at;
 	f->keys_at = h->keys_at;
 	f->n_keys = h->keys;
+	f->size_before = h->size_before;
+	f->size_after = h->size_after;
 }
 
 static int put_keys(struct xw_undo_file *f)
@@ -75,6 +77,8 @@ int xw_undo_file_finish(struct xw_undo_file *f, const uint8_t new_super[XW_SUPER
 		.super_csum = xw_crc32c(~0u, new_super, XW_SUPER_SIZE),
 		.finished = true,
 		.offset = f->offset,
+		.size_before = f->size_before,
+		.size_after = f->size_after,
 	};
 	uint8_t super[XW_SUPER_SIZE], header[XW_UNDO_HEADER_SIZE];
 	int rc = put_keys(f);

@@ -15,6 +15,7 @@ struct xw_undo_file {
 	uint64_t keys_at; /* first block of keys */
 	uint64_t super_at;
 	uint64_t n_keys;
+	uint64_t size_before, size_after; /* of the image, as in struct xw_undo_header */
 	uint64_t block; /* block of keys being filled */
 	uint64_t end; /* number of blocks in the file so far */
 	uint8_t *keys; /* contents of that block; owned */

@@ -482,7 +482,7 @@ static int open_fd(const char *path, unsigned flags, struct xw_diag *diag, int *
 	/* stat first: opening a fifo would block, and a block device must not see O_CREAT. */
 	if (stat(path, &st) == 0) {
 		if (!can_hold_image(&st))
-			return xw_fail(diag, XW_ERR_USAGE, "%s: not a regular file or block device",
+			return xw_fail(diag, XW_ERR_INPUT, "%s: not a regular file or block device",
 				       path);
 		if (S_ISBLK(st.st_mode) && mode == O_RDWR && !(flags & XW_DEV_MOUNTED))
 			mode |= O_EXCL;
@@ -537,7 +537,7 @@ static int probe_size(struct file_dev *f, unsigned flags)
 	if (fstat(f->fd, &st))
 		return xw_fail_errno(d->diag, XW_ERR_IO, errno, "%s: cannot stat", d->name);
 	if (!can_hold_image(&st))
-		return xw_fail(d->diag, XW_ERR_USAGE, "%s: not a regular file or block device",
+		return xw_fail(d->diag, XW_ERR_INPUT, "%s: not a regular file or block device",
 			       d->name);
 	d->is_block = d->fixed = S_ISBLK(st.st_mode);
 	d->rdonly = flags & XW_DEV_RDONLY;

@@ -30,12 +30,14 @@ struct XW_ON_DISK disk_undo {
 	le32 compat, incompat, ro_compat;
 	le32 pad;
 	le64 fs_offset;
-	uint8_t reserved[0x1FC - 0x48];
+	uint8_t reserved[0x1EC - 0x48];
+	le64 size_before, size_after;
 	le32 csum;
 };
 
 static_assert(offsetof(struct disk_undo, state) == 0x2C, "undo header");
 static_assert(offsetof(struct disk_undo, fs_offset) == 0x40, "undo header");
+static_assert(offsetof(struct disk_undo, size_before) == 0x1EC, "undo header");
 static_assert(sizeof(struct disk_undo) == XW_UNDO_HEADER_SIZE, "undo header");
 
 struct XW_ON_DISK disk_key {
@@ -76,6 +78,8 @@ int xw_undo_header_decode(const void *buf, uint64_t size, struct xw_undo_header 
 		.super_csum = get32(d->super_csum),
 		.finished = get32(d->state) == FINISHED,
 		.offset = get32(d->compat) & COMPAT_OFFSET ? get64(d->fs_offset) : 0,
+		.size_before = get64(d->size_before),
+		.size_after = get64(d->size_after),
 	};
 	if (memcmp(d->magic, MAGIC, sizeof(d->magic)) != 0)
 		return XW_ERR_INPUT;
@@ -105,6 +109,8 @@ void xw_undo_header_encode(const struct xw_undo_header *h, void *buf)
 	d->state = put32(h->finished ? FINISHED : 0);
 	d->compat = put32(h->offset ? COMPAT_OFFSET : 0);
 	d->fs_offset = put64(h->offset);
+	d->size_before = put64(h->size_before);
+	d->size_after = put64(h->size_after);
 	d->csum = put32(header_csum(d));
 }
 

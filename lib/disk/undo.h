@@ -14,6 +14,8 @@
  *   0x2C  le32 state, bit 0: finished
  *   0x30  le32 compat (bit 0: offset), incompat, ro_compat; zero
  *   0x40  le64 offset of the filesystem in its image in bytes
+ *   0x1EC le64, le64 size of the file in bytes from that offset on, before and after the change;
+ *         only in files of this suite, zero in those of e2fsprogs, whose tools ignore the bytes
  *   0x1FC le32 crc32c of all bytes before
  *
  * A block of keys: le32 magic, le32 crc32c with this field zero, le64 zero, then for each key le64
@@ -38,6 +40,8 @@ struct xw_undo_header {
 	uint32_t super_csum;
 	bool finished;
 	uint64_t offset; /* start of the filesystem in its image, in bytes */
+	/* Bytes from there to the end of the image before and after a change; 0: unknown. */
+	uint64_t size_before, size_after;
 };
 
 /*

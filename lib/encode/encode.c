@@ -47,7 +47,7 @@ uint32_t xw_encode_generation(const struct xw_encoder *enc, const struct xw_bino
 		return xw_binode_is(n, XW_S_IFDIR) ? n->dir->generation : n->generation;
 	if (n->ino < XW_INO_FIRST && n->ino != XW_INO_ROOT)
 		return 0;
-	return (uint32_t)xw_hash64(enc->sb.hash_seed, sizeof(enc->sb.hash_seed), n->ino);
+	return (uint32_t)xw_hash_fixed(enc->sb.hash_seed, sizeof(enc->sb.hash_seed), n->ino);
 }
 
 uint32_t xw_encode_seed(const struct xw_encoder *enc, const struct xw_binode *n)

@@ -12,7 +12,8 @@
  * in batches.
  *
  * Of several entries with one name, which is damage, the first one is listed: the one that a lookup
- * finds. A list that is read from the itree in batches is too long for this.
+ * finds. A list that is too long to be kept is searched for them by hashes; only if two are equal
+ * it is kept nevertheless.
  *
  * The inodes and subdirectories of a batch are read ahead, so that the device gets many requests at
  * once.
@@ -305,31 +306,71 @@ static int open_itree(struct xw_children *c, const struct xw_inode *inode)
 	return rc == XW_ERR_NOMEM ? rc : 0;
 }
 
+/* Hashes of the names of a list that is not kept. */
+struct hashes {
+	struct xw_hash_key key;
+	XW_VEC(uint64_t) v;
+};
+
+static int push_hash(struct hashes *h, const char *name, size_t len)
+{
+	return xw_vec_push(&h->v, xw_hash_secret(&h->key, 0, name, len)) ? XW_ERR_NOMEM : 0;
+}
+
+/* Replace the names of the list by their hashes. */
+static int drop_list(struct xw_children *c, struct hashes *h)
+{
+	int rc = 0;
+
+	h->key = xw_hash_process_key();
+	for (size_t i = 0; i < c->v.n && !rc; i++)
+		rc = push_hash(h, c->names.v + c->v.v[i].name_off, c->v.v[i].name_len);
+	xw_vec_free(&c->v);
+	xw_vec_free(&c->names);
+	return rc;
+}
+
+static bool any_twice(struct hashes *h)
+{
+	if (h->v.n)
+		qsort(h->v.v, h->v.n, sizeof(*h->v.v), xw_by_u64);
+	for (size_t i = 1; i < h->v.n; i++)
+		if (h->v.v[i - 1] == h->v.v[i])
+			return true;
+	return false;
+}
+
+enum { LIST_DROPPED, LIST_KEPT, LIST_DROPPED_TWICE };
+
 /*
- * Add the entries of the open itree to the checksum and the list. A list of more than `hold` bytes
- * is dropped. 1: the list is complete; 0: it was dropped.
+ * Add the entries of the open itree to the checksum and the list, which is dropped if it takes more
+ * than `hold` bytes. LIST_DROPPED_TWICE: two of the names in it are probably the same.
  */
 static int read_itree(struct xw_children *c, size_t hold, struct xw_itree_sum *sum)
 {
 	struct xw_itree_entry e;
-	bool held = true;
-	int rc;
+	struct hashes h = {0};
+	int rc, list = LIST_KEPT;
 
 	while ((rc = xw_itree_next(c->itree, &e)) == 1) {
 		xw_itree_sum_add(sum, e.key.ino, e.ftype, e.name, e.name_len);
-		if (!held)
-			continue;
-		rc = xw_children_add(c, e.key.ino, e.ftype == XW_FT_DIR, e.name, e.name_len);
+		if (list == LIST_KEPT)
+			rc = xw_children_add(c, e.key.ino, e.ftype == XW_FT_DIR, e.name,
+					     e.name_len);
+		else
+			rc = push_hash(&h, e.name, e.name_len);
+		if (!rc && list == LIST_KEPT && c->v.n * sizeof(*c->v.v) + c->names.n > hold) {
+			rc = drop_list(c, &h);
+			list = LIST_DROPPED;
+		}
 		if (rc)
 			break;
-		if (c->v.n * sizeof(*c->v.v) + c->names.n <= hold)
-			continue;
-		held = false;
-		xw_vec_free(&c->v);
-		xw_vec_free(&c->names);
 	}
 	close_itree(c);
-	return rc ? rc : held;
+	if (!rc && any_twice(&h))
+		list = LIST_DROPPED_TWICE;
+	xw_vec_free(&h.v);
+	return rc ? rc : list;
 }
 
 /*
@@ -342,6 +383,12 @@ static int list_itree(struct xw_children *c, const struct xw_inode *inode, const
 	struct xw_itree_sum there = {0};
 	int rc = read_itree(c, hold, &there);
 
+	if (rc == LIST_DROPPED_TWICE) {
+		there = (struct xw_itree_sum){0};
+		rc = open_itree(c, inode);
+		if (!rc)
+			rc = c->itree ? read_itree(c, SIZE_MAX, &there) : XW_ERR_IO;
+	}
 	if (rc == XW_ERR_NOMEM)
 		return rc;
 	if (rc >= 0 && (!sum || xw_itree_sum_equal(&there, sum)))

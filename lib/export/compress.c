@@ -16,22 +16,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/pool.h"
 #include "export/laout.h"
 
 static const struct method {
 	const char *name;
-	const char *suffix, *tar_suffix; /* of a compressed file; short form for a tar archive */
+	const char *suffix; /* of a compressed file */
+	const char *tar_suffixes[3]; /* short forms for a tar archive, as those of tar -a */
 	int (*add)(struct archive *a);
 	unsigned threads_min; /* 0: the method has no threads */
 } methods[] = {
-	[XW_COMPRESS_NONE] = {"none", "", ".tar", NULL, 0},
-	[XW_COMPRESS_BZIP2] = {"bzip2", ".bz2", ".tbz2", archive_write_add_filter_bzip2, 0},
-	[XW_COMPRESS_GZIP] = {"gzip", ".gz", ".tgz", archive_write_add_filter_gzip, 0},
-	[XW_COMPRESS_LZ4] = {"lz4", ".lz4", ".tlz4", archive_write_add_filter_lz4, 0},
-	[XW_COMPRESS_XZ] = {"xz", ".xz", ".txz", archive_write_add_filter_xz, 2},
-	[XW_COMPRESS_ZSTD] = {"zstd", ".zst", ".tzst", archive_write_add_filter_zstd, 1},
+	[XW_COMPRESS_NONE] = {"none", "", {".tar"}, NULL, 0},
+	[XW_COMPRESS_BZIP2] =
+		{"bzip2", ".bz2", {".tbz2", ".tbz", ".tz2"}, archive_write_add_filter_bzip2, 0},
+	[XW_COMPRESS_GZIP] = {"gzip", ".gz", {".tgz", ".taz"}, archive_write_add_filter_gzip, 0},
+	[XW_COMPRESS_LZ4] = {"lz4", ".lz4", {".tlz4"}, archive_write_add_filter_lz4, 0},
+	[XW_COMPRESS_XZ] = {"xz", ".xz", {".txz"}, archive_write_add_filter_xz, 2},
+	[XW_COMPRESS_ZSTD] = {"zstd", ".zst", {".tzst"}, archive_write_add_filter_zstd, 1},
 };
 
 #define ANY_SIZE INT64_MAX
@@ -81,13 +84,21 @@ static bool cut_suffix(const char *name, size_t *n, const char *suffix)
 	return true;
 }
 
+/* The same for any suffix of a method. */
+static bool cut_method(const char *name, size_t *n, const struct method *m)
+{
+	for (unsigned i = 0; i < XW_ARRAY_SIZE(m->tar_suffixes) && m->tar_suffixes[i]; i++)
+		if (cut_suffix(name, n, m->tar_suffixes[i]))
+			return true;
+	return cut_suffix(name, n, m->suffix);
+}
+
 bool xw_archive_by_suffix(const char *file, struct xw_archive_opts *o)
 {
 	size_t n = strlen(file);
 
 	for (unsigned i = 0; i < XW_ARRAY_SIZE(methods); i++) {
-		if (!cut_suffix(file, &n, methods[i].tar_suffix) &&
-		    !cut_suffix(file, &n, methods[i].suffix))
+		if (!cut_method(file, &n, &methods[i]))
 			continue;
 		o->compression = (enum xw_compression)i;
 		if (cut_suffix(file, &n, ".cpio"))
@@ -95,6 +106,22 @@ bool xw_archive_by_suffix(const char *file, struct xw_archive_opts *o)
 		return true;
 	}
 	return cut_suffix(file, &n, ".cpio") && xw_archive_format_by_name("cpio", &o->format);
+}
+
+const char *xw_archive_foreign_suffix(const char *file)
+{
+	static const char *const suffixes[] = {
+		".7z",   ".apk",  ".ar",   ".br",       ".cab",  ".deb", ".dmg",   ".erofs",
+		".iso",  ".jar",  ".lrz",  ".lz",       ".lzma", ".lzo", ".qcow2", ".rar",
+		".rpm",  ".sfs",  ".sqfs", ".squashfs", ".tlz",  ".tzo", ".vdi",   ".vhd",
+		".vhdx", ".vmdk", ".war",  ".wim",      ".xar",  ".z",   ".zip",
+	};
+	const char *dot = strrchr(file, '.');
+
+	for (unsigned i = 0; dot && i < XW_ARRAY_SIZE(suffixes); i++)
+		if (dot > file && dot[-1] != '/' && !strcasecmp(dot, suffixes[i]))
+			return dot;
+	return NULL;
 }
 
 /* ---- libarchive callbacks ---- */

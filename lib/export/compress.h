@@ -47,6 +47,11 @@ bool xw_compression_by_name(const char *name, enum xw_compression *c);
  * unknown suffix.
  */
 bool xw_archive_by_suffix(const char *file, struct xw_archive_opts *o);
+/*
+ * The suffix of an archive or a compressed file of a kind that is not written (".zip", ".lzma"),
+ * in any case; NULL: none.
+ */
+const char *xw_archive_foreign_suffix(const char *file);
 
 /* Compresses a stream in a thread of its own and passes the result to a write function. */
 struct xw_compressor;

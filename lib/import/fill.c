@@ -82,6 +82,7 @@ void xw_fill_free(struct xw_fill *f)
 	xw_unselected_free(f);
 	xw_vec_free(&f->internal_dirs);
 	xw_table_free(&f->origins);
+	xw_table_free(&f->labeled);
 	for (size_t i = 0; i < f->layers.n; i++)
 		free(f->layers.v[i]);
 	xw_vec_free(&f->layers);

@@ -84,6 +84,7 @@ struct xw_fill {
 	XW_VEC(struct xw_blink *) internal_dirs;
 	struct xw_unselected *unselected; /* files that are left out; NULL: none */
 	struct xw_table origins; /* archive members by name, see renamed.c */
+	struct xw_table labeled; /* inodes with a line of a table, see label_links.c */
 };
 
 /* Add all entries of the source, with all of its layers. */
@@ -136,6 +137,13 @@ uint32_t xw_fill_type_bits(enum xw_etype t);
 /* label.c: label an inode by its path, or a new file by f->path. */
 int xw_fill_label(struct xw_fill *f, struct xw_binode *n, const char *path);
 int xw_fill_label_entry(struct xw_fill *f, struct xw_binode *n);
+/* label_links.c: the line was applied to n. */
+int xw_fill_note_label(struct xw_fill *f, const struct xw_binode *n,
+		       const struct xw_label_config *c);
+/* Hard link e of n was added: warn if its line of --fs-config has other values. */
+int xw_fill_label_link(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n);
+/* The line of a device table is about to be applied to n: warn about an earlier one. */
+int xw_fill_note_table(struct xw_fill *f, const struct xw_entry *e, const struct xw_binode *n);
 /* attrs.c: add an attribute; path is for messages. */
 int xw_fill_put_xattr(struct xw_fill *f, const char *path, struct xw_binode *n,
 		      struct xw_slice name, struct xw_slice value);

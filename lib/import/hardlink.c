@@ -113,5 +113,6 @@ int xw_fill_add_hardlink(struct xw_fill *f, struct xw_source *s, const struct xw
 	}
 	if (file && e->link_data)
 		file->lost = true; /* what was stored is replaced */
-	return xw_fill_link_data(f, s, e, target);
+	rc = xw_fill_label_link(f, e, target);
+	return rc ? rc : xw_fill_link_data(f, s, e, target);
 }

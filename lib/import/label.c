@@ -31,6 +31,8 @@ int xw_fill_label(struct xw_fill *f, struct xw_binode *n, const char *path)
 		xw_labels_caps(c->capabilities, caps);
 		rc = xw_fill_put_xattr(f, path, n, xw_slice_of("security.capability"), value);
 	}
+	if (!rc && c)
+		rc = xw_fill_note_label(f, n, c);
 	if (rc)
 		return rc;
 	rc = xw_labels_context(f->labels, path, n->mode, &context, f->diag);

@@ -87,7 +87,9 @@ int xw_fill_table_entry(struct xw_fill *f, const struct xw_entry *e)
 					   "exists in the image with another owner "
 					   "or mode; change it with xw-debugfs");
 	}
-	if (!n || !can_keep(e, n))
+	if (n && can_keep(e, n))
+		rc = xw_fill_note_table(f, e, n);
+	else
 		rc = make(f, e, &at, old, &n);
 	if (rc)
 		return rc;

@@ -32,7 +32,8 @@ const struct cli_option cli_fill_options[] = {
 	{NULL, "--oci-config", "FILE", "write the configuration of a container image to FILE"},
 	{NULL, "--no-oci", NULL, "store the files of a container image, not its content"},
 	{NULL, "--tmpdir", "DIR",
-	 "directory of the temporary file for a container image from a pipe (default: TMPDIR)"},
+	 "directory of temporary files: for a container image from a pipe or in a compressed "
+	 "archive, and for --exclude of a name with hard links (default: TMPDIR)"},
 	{NULL, "--spool-limit", "SIZE", "largest size of that file"},
 	{NULL, "--whiteouts", "apply|keep|overlay",
 	 "whiteouts of OCI layers: apply, keep, or convert for overlayfs"},

@@ -43,15 +43,16 @@ static int set_all(struct xw_export *x, const struct export_args *args)
 static int run(const struct export_args *args)
 {
 	struct xw_export *x;
-	int status;
+	int status, rc;
 
 	if (xw_export_new(&x)) {
 		cli_line_failf(&args->line, "out of memory");
 		return EXIT_FAILED;
 	}
-	if (set_all(x, args)) {
+	rc = set_all(x, args);
+	if (rc) {
 		cli_line_failed(&args->line, xw_export_error(x));
-		status = EXIT_USAGE;
+		status = cli_run_status(rc);
 	} else {
 		status = export_add_names(args, x);
 		if (status < 0)

@@ -9,6 +9,7 @@
 #include "plan/features.h"
 #include "show/rows.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -210,16 +211,37 @@ static void times(struct xw_show *s, const struct xw_super *sb)
 	lifetime_writes(s, sb->kbytes_written);
 }
 
+/* The name of an id, for which getpwuid() or getgrgid() has set errno. */
+static const char *owner_name(const char *name)
+{
+	if (name)
+		return name;
+	/* "unknown" would be wrong if the table could not be read */
+	return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO
+		       ? strerror(errno)
+		       : "unknown";
+}
+
+static void show_owner(struct xw_show *s, const char *label, const char *kind, uint32_t id,
+		       const char *name)
+{
+	show_text(s, label, "%" PRIu32 " (%s %s)", id, kind, owner_name(name));
+}
+
 static void owners_and_inodes(struct xw_show *s, const struct xw_super *sb)
 {
-	const struct passwd *user = getpwuid(sb->def_resuid);
-	const struct group *group = getgrgid(sb->def_resgid);
+	const struct passwd *user;
+	const struct group *group;
 
 	if (s->out) {
-		show_text(s, "Reserved blocks uid", "%" PRIu32 " (user %s)", sb->def_resuid,
-			  user ? user->pw_name : "unknown");
-		show_text(s, "Reserved blocks gid", "%" PRIu32 " (group %s)", sb->def_resgid,
-			  group ? group->gr_name : "unknown");
+		errno = 0;
+		user = getpwuid(sb->def_resuid);
+		show_owner(s, "Reserved blocks uid", "user", sb->def_resuid,
+			   user ? user->pw_name : NULL);
+		errno = 0;
+		group = getgrgid(sb->def_resgid);
+		show_owner(s, "Reserved blocks gid", "group", sb->def_resgid,
+			   group ? group->gr_name : NULL);
 	} else {
 		show_number(s, "Reserved blocks uid", sb->def_resuid);
 		show_number(s, "Reserved blocks gid", sb->def_resgid);

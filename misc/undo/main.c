@@ -96,21 +96,14 @@ static int parse(struct args *args, int argc, char **argv)
 	return cli_line_undo(l, "e2undo", args->image, &args->undo_file);
 }
 
-/*
- * Open the image from the start of its filesystem; with -z, writes go through the device that
- * writes the other undo file.
- */
+/* Open the image from the start of its filesystem. */
 static int open_image(const struct args *args, uint64_t offset, struct xw_diag *diag,
 		      struct xw_dev **dev)
 {
-	int rc = xw_dev_open_file(args->image, args->dry_run ? XW_DEV_RDONLY | XW_DEV_SHARED : 0,
-				  diag, dev);
+	const int rc = xw_dev_open_file(
+		args->image, args->dry_run ? XW_DEV_RDONLY | XW_DEV_SHARED : 0, diag, dev);
 
-	if (!rc && offset)
-		rc = xw_dev_open_offset(*dev, offset, dev);
-	if (!rc && args->undo_file && !args->dry_run)
-		rc = xw_undo_dev_open(*dev, args->undo_file, offset, dev);
-	return rc;
+	return rc || !offset ? rc : xw_dev_open_offset(*dev, offset, dev);
 }
 
 /* A disk or partition cannot be extended: its filesystem must fit before anything is written. */
@@ -132,41 +125,81 @@ static void on_piece(void *arg, uint32_t size, uint64_t from, uint64_t to)
 	cli_note("Replayed block of size %" PRIu32 " from %" PRIu64 " to %" PRIu64, size, from, to);
 }
 
-static void report(const struct args *args, const struct xw_undo_info *info)
+/* cut: the file was or would be cut to its size before the change. */
+static void print_text(const struct args *args, const struct xw_undo_info *info, bool cut)
 {
-	if (args->line.json) {
-		struct xw_json j = {0};
+	const char *would = args->dry_run ? "would be " : "";
 
-		xw_json_object(&j, NULL);
-		xw_json_bool(&j, "written", !args->dry_run);
-		xw_json_u64(&j, "bytes", info->bytes);
-		xw_json_u64(&j, "pieces", info->pieces);
-		xw_json_u64(&j, "offset_bytes", info->offset);
-		xw_json_bool(&j, "finished", info->finished);
-		xw_json_end(&j, '}');
-		puts(xw_json_text(&j) ? xw_json_text(&j) : "{\"error\":\"out of memory\"}");
-		xw_json_free(&j);
-	} else if (!args->line.quiet) {
-		cli_printf(stdout, "%s: %s in %s %s\n", args->image, cli_size(info->bytes).s,
-			   cli_plural(info->pieces, "piece", "pieces").s,
-			   args->dry_run ? "would be written back" : "written back");
-	}
+	if (!info->pieces && !cut)
+		cli_warning("%s: nothing to restore: %s has no old contents, and the size of the "
+			    "file before the change is unknown",
+			    args->image, args->file);
+	else if (args->line.quiet)
+		return;
+	else if (!cut)
+		cli_printf(stdout, "%s: %s in %s %swritten back\n", args->image,
+			   cli_size(info->bytes).s, cli_plural(info->pieces, "piece", "pieces").s,
+			   would);
+	else if (!info->pieces)
+		cli_printf(stdout, "%s: %scut to %s, its size before\n", args->image, would,
+			   cli_size(info->size_before).s);
+	else
+		cli_printf(stdout,
+			   "%s: %s in %s %swritten back, the file %scut to %s, its size before\n",
+			   args->image, cli_size(info->bytes).s,
+			   cli_plural(info->pieces, "piece", "pieces").s, would, would,
+			   cli_size(info->size_before).s);
 }
 
-static int undo(const struct args *args, struct xw_undo *u, struct xw_diag *diag)
+static void report(const struct args *args, const struct xw_undo_info *info, bool cut)
+{
+	struct xw_json j = {0};
+
+	if (!args->line.json) {
+		print_text(args, info, cut);
+		return;
+	}
+	xw_json_object(&j, NULL);
+	xw_json_bool(&j, "written", !args->dry_run);
+	xw_json_u64(&j, "bytes", info->bytes);
+	xw_json_u64(&j, "pieces", info->pieces);
+	xw_json_u64(&j, "offset_bytes", info->offset);
+	xw_json_bool(&j, "finished", info->finished);
+	if (cut)
+		xw_json_u64(&j, "cut_to_bytes", info->size_before);
+	xw_json_end(&j, '}');
+	puts(xw_json_text(&j) ? xw_json_text(&j) : "{\"error\":\"out of memory\"}");
+	xw_json_free(&j);
+}
+
+/* With -z, writes go through the device that writes the other undo file. */
+static int write_back(const struct args *args, struct xw_undo *u, uint64_t offset,
+		      struct xw_dev **dev)
+{
+	int rc = 0;
+
+	if (args->undo_file)
+		rc = xw_undo_dev_open(*dev, args->undo_file, offset, dev);
+	if (!rc)
+		rc = xw_undo_apply(u, *dev, args->line.verbose ? on_piece : NULL, NULL);
+	return rc || !args->undo_file ? rc : xw_undo_dev_finish(*dev);
+}
+
+static int undo(const struct args *args, struct xw_undo *u, struct xw_diag *diag, bool *cut)
 {
 	const struct xw_undo_info *info = xw_undo_info(u);
+	const uint64_t offset = args->offset_set ? args->offset : info->offset;
 	struct xw_dev *dev = NULL;
-	int rc = open_image(args, args->offset_set ? args->offset : info->offset, diag, &dev);
+	int rc = open_image(args, offset, diag, &dev);
 
 	if (!rc && !args->force)
 		rc = check_fits(dev, diag);
 	if (!rc && !args->force)
 		rc = xw_undo_match(u, dev);
+	if (!rc)
+		*cut = xw_undo_cuts(u, dev);
 	if (!rc && !args->dry_run)
-		rc = xw_undo_apply(u, dev, args->line.verbose ? on_piece : NULL, NULL);
-	if (!rc && args->undo_file && !args->dry_run)
-		rc = xw_undo_dev_finish(dev);
+		rc = write_back(args, u, offset, &dev);
 	xw_dev_close(dev);
 	return rc;
 }
@@ -180,6 +213,8 @@ static void advise(const struct args *args, const struct xw_undo_info *info)
 {
 	const uint64_t offset = args->offset_set ? args->offset : info->offset;
 
+	if (info->undone)
+		return;
 	if (!cli_holds_ext(args->image, offset)) {
 		const char *what = offset ? NULL : cli_foreign_what(args->image);
 
@@ -199,16 +234,17 @@ static int run(const struct args *args)
 {
 	struct xw_diag diag = {0};
 	struct xw_undo *u = NULL;
+	bool cut = false;
 	int rc = xw_undo_open(args->file, &diag, &u);
 
 	if (!rc)
-		rc = undo(args, u, &diag);
+		rc = undo(args, u, &diag, &cut);
 	if (rc)
 		cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
 	if ((rc == XW_ERR_STATE || rc == XW_ERR_TRUNCATED) && !args->force)
 		advise(args, xw_undo_info(u));
 	if (!rc)
-		report(args, xw_undo_info(u));
+		report(args, xw_undo_info(u), cut);
 	xw_undo_close(u);
 	return rc ? EXIT_FAILED : EXIT_DONE;
 }

@@ -127,9 +127,9 @@ static void encode(struct worker *w, const struct file *f, uint32_t v)
 
 static uint64_t key_of(const struct worker *w)
 {
-	const uint64_t head = xw_hash64(w->block, w->span.head, 0);
+	const uint64_t head = xw_hash_fixed(w->block, w->span.head, 0);
 
-	return xw_hash64(w->block + BS - w->span.tail, w->span.tail, head);
+	return xw_hash_fixed(w->block + BS - w->span.tail, w->span.tail, head);
 }
 
 /* The encoded block gets into block i, which nobody else refers to; returns its checksum. */

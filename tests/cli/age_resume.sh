@@ -154,7 +154,7 @@ rm -f large.tar
 printf '1\n0 5\n' >zero
 mkfs -qF -b 1024 img 8M
 age -q --profile geriatrix --age-dist zero --ops 10 img
-fails 1 "zero: line 2: the last age must be at least 0.001" "a distribution of ages that are all 0"
+fails 2 "zero: line 2: the last age must be at least 0.001" "a distribution of ages that are all 0"
 age -q --profile "geriatrix:$(printf 'x%.0s' $(seq 3000))" --ops 10 img
 fails 2 "no such model" "a name of 3000 bytes"
 clean img "  the image is clean"

@@ -413,6 +413,28 @@ for verb in "sif /file bmap[0] 1500" "bmap /file 0 1500"; do
 done
 is "it is what it was" cmp inline.img y.img
 
+# blocks that no file can have
+mkfs -q -b 1024 -t ext2 -d tree mapped.img 8M
+mkfs -q -b 1024 -d tree extents.img 8M
+while read -r image last block; do
+	for verb in "bmap /file $block" "bmap -a /file $block" "bmap /file $block 1500" "sif /file bmap[$block] 1500"; do
+		cp $image.img y.img
+		dbg -w -R "$verb" y.img
+		[ $RC = 1 ] && grep -qE "logical block $block: (file too big: the last block that its map can have is $last|too large)|bmap\\[$block" .err || echo "$image: $verb: status $RC: $(cat .err)"
+		cmp $image.img y.img
+	done
+	cp $image.img y.img
+	dbg -w -R "bmap /file $last" y.img
+	[ $RC = 0 ] || echo "$image: bmap /file $last: status $RC"
+done >too_far 2>&1 <<'END'
+mapped 16843019 16843020
+mapped 16843019 4294967295
+mapped 16843019 4294967296
+extents 4294967294 4294967295
+extents 4294967294 1099511627776
+END
+equal "bmap past the end of what a file can hold: refused, and nothing is changed" "$(cat too_far)" ""
+
 # host files without an end, and with holes
 mkfs -q -b 1024 empty.img 8M
 cp empty.img y.img
@@ -672,4 +694,4 @@ dbg -R "filefrag -r /closed" far.img
 equal "filefrag of a directory inside itself: it is said" "$RC $(grep -c '/closed/in/loop: .*another name' .err)" "1 1"
 chmod -R u+w far far.out far.loop
 
-done_testing 253
+done_testing 254

@@ -167,6 +167,23 @@ for z in gzip:gz bzip2:bz2 xz:xz zstd:zst lz4:lz4; do
 	works "$c: an image of it"
 done
 "$EXPORT" -o z.tgz -az --level 1 img >/dev/null 2>.err
+for name in a.zip dir.tar/a.7z a.tar.lzma a.ISO .x.squashfs; do
+	mkdir -p dir.tar
+	export_ -q -a -o $name img
+	[ $RC = 2 ] && [ ! -e $name ] && grep -q "^xw-export: --auto-compress: $name: .* is not a format that is written" .err || echo "$name: status $RC"
+done >names
+equal "-a with the suffix of another format: refused by name" "$(cat names)" ""
+for name in a.foo zip .zip dir.zip/a dir.zip/a.img; do
+	mkdir -p dir.zip
+	export_ -q -a -o $name img
+	[ $RC = 0 ] && tar -tf $name >/dev/null || echo "$name: status $RC"
+done >names
+equal "  any other suffix: a tar archive, as with tar -a" "$(cat names)" ""
+for name in a.tbz a.tz2 a.taz; do
+	export_ -q -a -o $name img
+	tar -taf $name >/dev/null || echo $name
+done >names
+equal "  further suffixes of tar" "$(cat names)" ""
 "$EXPORT" -a -o best.tgz --level 9 img >/dev/null 2>>.err
 is "--level" test "$(stat -c %s best.tgz)" -lt "$(stat -c %s z.tgz)"
 is "gzip: the same archive inside" cmp out.tar <(gzip -dc best.tgz)
@@ -401,4 +418,4 @@ if python3 -c 'import os, pty; os.waitstatus_to_exitcode(0); os.close(pty.openpt
 else
 	skip "no archive from a terminal" "python3 cannot open a terminal"
 fi
-done_testing 186
+done_testing 189

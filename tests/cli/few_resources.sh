@@ -19,6 +19,20 @@ command -v python3 >/dev/null && python3 -m zipfile -c some.zip tree
 zip=
 [ ! -e some.zip ] || zip="mkfs -q -d some.zip new.img"
 
+# container images, where they are supported
+oci=()
+if command -v python3 >/dev/null && mkdir images && python3 "$KIT/oci_make.py" images >.is 2>&1; then
+	mkfs -q -d images/oci-gzip new.img
+	[ "$RC" != 0 ] || oci=(images/save-old.tar images/save-new.tar images/archive.tar images/archive.tar.gz images/oci-gzip)
+fi
+mkfs -q -j -d some.tar journal.img 16M
+works "an image with a journal"
+cp image bad
+run_tool "$DEBUGFS" /dev/null -w -R 'set_inode_field /sub/f2 links_count 7' bad
+printf '%s\n' 'create a/f 5000' 'append a/f 70000' 'rename a/f a/g' >trace
+printf '/sub/f2 0 0 0640\n' >fsconfig
+printf '/sub/null c 666 0 0 1 3 0 0 -\n' >devices
+
 printf '%s\n' 'mkdir /made' 'write some.tar /made/tar' 'rm /link' >edits
 printf '%s\n' 'ls -l /sub' 'ncheck 12' 'icheck 200' 'rdump /sub new' 'xattr_share' 'stats' >walks
 
@@ -35,14 +49,19 @@ for kib in 64 96 128; do
 	while read -r tool args; do
 		[ -n "$tool" ] || continue
 		cp image img
+		cp journal.img j
 		[ "$tool" != undo ] || cp changed img
-		rm -rf new new.img out.tar
+		rm -rf new new.img out.tar undo2
 		mkdir new
+		cp bad .bad
 		# shellcheck disable=SC2086
 		under s $kib "$tool" $args
-		[ $RC = 0 ] || dead+="xw-$tool $args: status $RC: $(head -n 1 .both); "
+		[ $RC = 0 ] || [ "$tool $RC ${args##* }" = "fsck 1 .bad" ] || dead+="xw-$tool $args: status $RC: $(head -n 1 .both); "
 	done <<-END
 		$zip
+		$(for i in ${oci[@]+"${oci[@]}"}; do echo "mkfs -q -d $i new.img"; echo "import -q img $i"; done)
+		mkfs -q --fs-config fsconfig --device-table devices -d some.tar new.img
+		mkfs -q -z undo2 -t ext4 -O quota,itree,casefold new.img 16M
 		mkfs -q -d tree new.img
 		mkfs -q -d some.tar new.img
 		mkfs -q -d some.tar.gz new.img
@@ -54,15 +73,26 @@ for kib in 64 96 128; do
 		export -q --format newc -o out.tar img
 		export -q -o out.tar img sub/f*
 		undo undo img
+		export -q -j -o out.tar img
+		export -q -J -o out.tar img
+		export -q --zstd --order disk -o out.tar img
+		export -t -v img
 		export -q -x new img
+		export -q --order disk -x new img
 		fsck -fn img
 		fsck -fy img
+		fsck -fy -z undo2 .bad
 		debugfs -w -f edits img
 		debugfs -f walks img
+		debugfs -R logdump j
 		dump img
 		freefrag img
 		tune -q -L name img
+		tune -q -O itree img
+		tune -q -O ^metadata_csum img
 		tune -q -I 512 img
+		tune -q --commit journal -L name j
+		age -q --profile trace:trace img
 		age -q --profile pazdera --files 50 --ops 300 img
 	END
 	equal "ulimit -s $kib: every tool works" "$dead" ""
@@ -122,5 +152,101 @@ for n in 3 4 5 6 7 8 10 12; do
 done
 equal "ulimit -n: status, message and file agree" "$wrong" ""
 is "  some descriptors suffice" test $done_some -ge 8
-equal "  nothing else is left" "$(ls -A | grep -vE '^(\.(out|err|is|both|fsck)|tree|edits|walks|some\.tar|some\.tar\.gz|some\.zip|undo|changed|deep|deep\.img|value|chain|image|img|new|new\.img|out\.tar)$')" ""
-done_testing 13
+# Every tool under few descriptors, against the same run with enough of them.
+xw() { (ulimit -n "$FEW" && exec "$BIN/xw-$1" "${@:2}"); }
+what_is() {
+	cksum img j .bad new.img out.tar undo2 2>/dev/null
+	find new -type f -exec cksum {} + 2>/dev/null | sort
+	cat .said
+}
+once() { # LIMIT COMMAND
+	FEW=$1
+	rm -rf new new.img out.tar undo2
+	mkdir new
+	case $2 in "xw undo"*) cp changed img ;; *) cp image img ;; esac
+	cp journal.img j
+	cp bad .bad
+	: >.said
+	was=$(what_is)
+	RC=0
+	(set -o pipefail && eval "$2") </dev/null >.said 2>.both || RC=$?
+	is=$(what_is)
+}
+pick() { for i in ${oci[@]+"${oci[@]}"}; do echo "$1 $i ${2-}"; done; }
+ID=12345678-1234-1234-1234-123456789abc U="-U $ID -E hash_seed=$ID"
+export SOURCE_DATE_EPOCH=1700000000 TMPDIR=$T/tmp
+mkdir tmp
+wrong='' rows=0 done_some=0
+while IFS= read -r command; do
+	rows=$((rows + 1))
+	once 100 "$command"
+	enough=$RC all=$is
+	[ "$all" != "$was" ] || wrong+="$command: does nothing; "
+	for n in 3 4 5 6 7 8 10 12; do
+		once $n "$command"
+		what="ulimit -n $n: $command: status $RC"
+		if [ $RC = $enough ] && [ "$is" = "$all" ]; then
+			done_some=$((done_some + 1))
+		elif [ $RC = $enough ]; then
+			wrong+="$what, with another result; "
+		elif [ $RC -ge 124 ] && [ $RC != 127 ]; then
+			wrong+="$what; "
+		elif [ ! -s .both ]; then
+			wrong+="$what without a message; "
+		else
+			# what was extracted is partial; what was printed may be
+			: >.said
+			rm -rf new
+			case $command in *">out.tar") rm -f out.tar ;; esac
+			case $command in *"debugfs -w -f"*) ;; *) [ "$(what_is)" = "$was" ] || wrong+="$what, and something has changed; " ;; esac
+			[ ! -e undo2 ] || wrong+="$what, and an undo file is there; "
+		fi
+	done
+done <<END
+xw fsck -fn img
+xw fsck -fy .bad
+xw fsck -fy -z undo2 .bad
+xw tune -q -L name img
+xw tune -q -z undo2 -L name img
+xw tune -q -I 512 img
+xw tune -q --commit journal -L name j
+xw undo undo img
+xw undo -z undo2 undo img
+xw debugfs -R "rdump /sub new" img
+xw debugfs -R "dump -p /sub/f5 new/f" img
+xw debugfs -R "cat /sub/f5" img
+xw debugfs -R "ls -l /sub" img
+xw debugfs -w -R "write some.tar /t" img
+xw debugfs -w -z undo2 -R "write some.tar /t" img
+xw debugfs -w -f edits img
+xw dump img | grep -v "^Reserved blocks [ug]id"
+xw freefrag img
+xw age -q --profile pazdera --files 50 --ops 300 img
+xw age -q --profile trace:trace img
+xw export img | cat >out.tar
+xw export -z img | cat >out.tar
+xw export -q -z -o out.tar img
+xw export -q -J -o out.tar img
+xw export -q --format newc --order disk -o out.tar img
+xw export -q -x new img
+xw export -q --order disk -x new img
+xw export -t img
+xw mkfs -q $U -z undo2 new.img 16M
+xw mkfs -q $U -F -z undo2 img 16M
+xw mkfs -q $U --replace -d some.tar img
+xw mkfs -q $U --fs-config fsconfig --device-table devices -d some.tar new.img
+cat some.tar | xw mkfs -q $U -d - new.img
+cat some.tar.gz | xw mkfs -q $U -d - new.img
+cat some.tar | xw import -q img -
+cat some.tar.gz | xw import -q img -
+xw import -q img tree
+xw import -q -z undo2 img some.tar
+$(pick "xw mkfs -q $U -d" new.img)
+$(pick "xw import -q img")
+$(pick cat "| xw mkfs -q $U -d - new.img" | grep 'tar')
+END
+equal "ulimit -n: every tool does all, or says why not and changes nothing" "$wrong" ""
+is "  some descriptors suffice" test $done_some -ge $((rows * 4))
+equal "  no temporary file is left" "$(ls -A tmp)" ""
+equal "  nothing else is left" "$(ls -A | grep -vE '^(\.(out|err|is|both|fsck|bad|said)|tmp|images|j|journal\.img|bad|trace|fsconfig|devices|undo2|tree|edits|walks|some\.tar|some\.tar\.gz|some\.zip|undo|changed|deep|deep\.img|value|chain|image|img|new|new\.img|out\.tar)$')" ""
+done_testing 17

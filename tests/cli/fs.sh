@@ -183,7 +183,7 @@ done >.is
 equal "what is no image" "$(cat .is)" '1  error open -10 a.tar: not an ext2, ext3 or ext4 filesystem
 1  error open -10 short: too small to hold an ext2, ext3 or ext4 filesystem
 1  error open -14 missing: cannot open: No such file or directory
-1  error open -2 /: not a regular file or block device'
+1  error open -10 /: not a regular file or block device'
 
 # Damage: the first block of a large directory, an extent block, an attribute block. All else is read.
 at() { sed -n "s|^$1 extent 0 \([0-9]*\) .*|\1|p" plain; }

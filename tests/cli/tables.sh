@@ -216,4 +216,29 @@ BAD
 	mkfs -q --file-contexts bad -d lt bad.img
 	fails 1 "--file-contexts: bad: line 3: column 17: the byte 0xE9 is not ASCII" "  and the column"
 fi
-done_testing 44
+
+# ---- two lines for one file, by its two names ----
+
+mkdir -p hl/sub
+echo x >hl/a
+ln hl/a hl/sub/b
+tar -cf hl.tar -C hl a sub/b
+while IFS='|' read -r what option lines want warning; do
+	printf '%b' "$lines" >lines
+	for source in hl hl.tar; do
+		mkfs -q --replace "$option" lines -d $source img
+		got="$RC $("$DEBUGFS" -R 'stat /a' img | sed -n 's/.*Mode:  \([0-7]*\).*/\1/p') $(wc -l <.err)"
+		equal "$what, $source" "$got" "0 $want"
+		[ -z "$warning" ] || is "  both are named" grep -qE "^xw-mkfs: warning: [^:]*: [^:]*sub/b: $warning$" .err
+	done
+done <<'END'
+fs_config: the first name|--fs-config|a 1 1 0600\nsub/b 1 1 0640\n|0600 1|--fs-config: line 2 is not applied: it is a hard link to /a, for which line 1 has other values
+fs_config: the order of the lines does not matter|--fs-config|sub/b 1 1 0640\na 1 1 0600\n|0600 1|--fs-config: line 1 is not applied: it is a hard link to /a, for which line 2 has other values
+fs_config: capabilities|--fs-config|a 1 1 0600\nsub/b 1 1 0600 capabilities=2\n|0600 1|--fs-config: line 2 is not applied: it is a hard link to /a, for which line 1 has other values
+fs_config: the first name is not listed|--fs-config|sub/b 1 1 0640\n|0644 1|--fs-config: line 1 is not applied: it is a hard link to a, and the first name decides
+fs_config: the same values|--fs-config|sub/b 1 1 0640\na 1 1 0640\n|0640 0|
+device table: the last line|--device-table|/a f 0600 1 1\n/sub/b f 0640 1 1\n|0640 1|line 2: it is a hard link to /a, for which line 1 has other values; line 2 applies
+device table: one name twice|--device-table|/a f 0600 1 1\n/a f 0640 1 1\n|0640 0|
+device table: the same values|--device-table|/a f 0640 1 1\n/sub/b f 0640 1 1\n|0640 0|
+END
+done_testing 70

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What a terminal gets: names, labels, link targets and attributes from an image, and names that were typed, cannot control it. No control
-# characters of C0 but tab and newline, no DEL, none of C1, neither as bytes nor as UTF-8. Elsewhere the bytes are those of stock tools.
+# characters of C0 but tab and newline, no DEL, none of C1, neither as bytes nor as UTF-8, and none that turns the direction of
+# text around, so that a name looks like another one. Elsewhere the bytes are those of stock tools.
 . "$(dirname "$0")/lib.sh"
 
 python3 - <<'P'
@@ -22,6 +23,8 @@ add("link\x1b[6m", tarfile.SYMTYPE, link="to\x1b[5m\u009b")
 add("slow\x1b[6m", tarfile.SYMTYPE, link="\x1b[5m" + 100 * "x")
 add("attr", data=b"x", **{"user_a\x1b[7m": "\x1b[8m", "user_b": "\u009b\x7f"})
 add("gone\x1b[1m", data=b"x")
+bidi = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+add("exe\u202etxt" + bidi, tarfile.SYMTYPE, link=bidi)
 add("hard\x1b[3m", tarfile.LNKTYPE, link="attr")
 tar.close()
 P
@@ -41,7 +44,8 @@ shown() {
 import json, sys
 data = open("seen", "rb").read().replace(b"\x1b[K", b"")  # of the progress bar
 text = data.decode("utf-8", "surrogateescape")
-bad = sorted({hex(ord(c)) for c in text if (c < " " and c not in "\t\n") or 0x7f <= ord(c) <= 0x9f or 0xdc80 <= ord(c) <= 0xdcff})
+bad = sorted({hex(ord(c)) for c in text if (c < " " and c not in "\t\n") or 0x7f <= ord(c) <= 0x9f or 0xdc80 <= ord(c) <= 0xdcff
+              or c in "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"})
 if bad:
     print("a terminal gets", bad, repr(text[:300]))
     sys.exit(1)
@@ -97,5 +101,6 @@ shown "$BIN/xw-age" --json --measure "$img"
 
 # Not on a terminal.
 equal "ls -p, not on a terminal" "$("$BIN/xw-debugfs" -R 'ls -p' "$img" 2>.err | grep -ac $'^/[0-9]*/100755/0/0/red\e]0;title\a\e\\[31m/1/$')" 1
+equal "  nor directions of text, not on a terminal" "$("$BIN/xw-debugfs" -R 'ls -p' "$img" 2>.err | grep -ac $'/exe\u202etxt\u061c')" 1
 equal "ea_get -V, not on a terminal" "$("$BIN/xw-debugfs" -R 'ea_get -V attr user.b' "$img" 2>.err)" $'\u009b\x7f'
-done_testing 74
+done_testing 75

@@ -113,4 +113,41 @@ cp img kept
 timeout -s KILL 60 python3 "$XW_SRC/tests/cli/on_tty.py" 'n\r' "$MKFS" -q img 8M >seen 2>&1
 is "-q asks" grep -q "Proceed anyway?" seen
 is "  and no keeps the image" cmp img kept
-done_testing 43
+
+# A change that extends a file: it has its size before again. What was undone is not undone twice.
+{ cat src/data && head -c 3000000 /dev/zero; } >data
+while IFS='|' read -r what before command size; do
+	rm -f img u again
+	[ -z "$before" ] || cp "$before" img
+	eval "$command" >.out 2>&1 || fail "$what: the change"
+	cp img changed
+	undo -n u img
+	equal "$what: -n says that the file would be cut" "$RC $(grep -c "would be cut to $size, its size before" .out)" "0 1"
+	undo -z again u img
+	equal "  and it is" "$RC $(grep -c "cut to $size, its size before" .out)" "0 1"
+	[ -n "$before" ] || : >"${before:=empty}"
+	is "  to what was there" cmp img "$before"
+	undo -z no u img
+	fails 1 "img: is in the state before the change already" "  a second time: refused"
+	equal "  with no advice, and no other undo file" "$(wc -l <.err) $(ls no 2>&1 | grep -c "No such")" "1 1"
+	undo --json again img
+	is "  the undo file of the restore works" cmp img changed
+done <<'END'
+a new file||"$MKFS" -q -z u img 8M|0 B
+a short file|src.tar|head -c 1500 src.tar >img; cp img src.tar; "$MKFS" -q -F -z u img 8M|1.46 KiB
+a file without a filesystem|data|"$MKFS" -q -F -z u img 8M|3.05 MiB
+a filesystem, twice|other|"$MKFS" -q -F -z u img 12M && "$BIN/xw-tune" -z u -L name img|8 MiB
+END
+rm -f img u
+mkfs -q -z u img 8M
+undo --json u img
+is "--json: the size" grep -q '"cut_to_bytes":0' .out
+# The file has grown since: nothing is cut, and a file of an earlier version does not know the size.
+rm -f img u
+mkfs -q -z u img 8M
+truncate -s 9M img
+undo u img
+equal "a file that has grown since is not cut" "$RC $(stat -c %s img) $(grep -c "nothing to restore: u has no old contents" .err)" "0 $((9 << 20)) 1"
+undo -z other undo-mkfs missing
+equal "an image that is missing: no other undo file" "$RC $(stat -c %s other)" "1 $((8 << 20))"
+done_testing 70

@@ -86,7 +86,7 @@ static int check_payload(struct xw_source *s, const struct xw_entry *e, uint64_t
 		MUST(len && off >= end && len <= e->size && off <= e->size - len);
 		end = off + len;
 		sum += len;
-		*hash = xw_hash64(p, len, *hash ^ off);
+		*hash = xw_hash_fixed(p, len, *hash ^ off);
 	}
 	for (size_t i = want = e->sparse ? 0 : want; i < e->n_segs; i++)
 		want += e->segs[i].len;
@@ -117,7 +117,7 @@ static uint64_t walk(const uint8_t *p, size_t size, size_t chunk, bool read)
 		uint64_t ignored = 0;
 
 		check_entry(e);
-		h = xw_hash64(e->path.p, e->path.len, h + e->size);
+		h = xw_hash_fixed(e->path.p, e->path.len, h + e->size);
 		if (read && (r = check_payload(s, e, &ignored)))
 			break;
 		check_entry(e); /* still whole */

@@ -58,7 +58,7 @@ static void digest_flush(struct digest *d)
 	if (d->fill) {
 		memset(d->buf + d->fill, 0, BLOCK - d->fill);
 		if (memcmp(d->buf, zeros, BLOCK) != 0)
-			d->hash = xw_hash64(d->buf, BLOCK, d->hash ^ (d->block + 1));
+			d->hash = xw_hash_fixed(d->buf, BLOCK, d->hash ^ (d->block + 1));
 	}
 	d->fill = 0;
 }
@@ -152,7 +152,7 @@ static void put_xattrs(const struct xw_entry *e)
 	for (size_t i = 0; i < e->n_xattrs; i++) {
 		printf(" ");
 		put_bytes(v[i].name);
-		printf("=%016" PRIx64 ":%zu", xw_hash64(v[i].value.p, v[i].value.len, 0),
+		printf("=%016" PRIx64 ":%zu", xw_hash_fixed(v[i].value.p, v[i].value.len, 0),
 		       v[i].value.len);
 	}
 	free(v);

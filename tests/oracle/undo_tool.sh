@@ -90,7 +90,7 @@ is "  writes nothing" cmp img changed
 undo -v undo img
 equal "-v names the pieces, as e2undo" "$RC $(grep -c '^Replayed block of size 1024 from [0-9]* to 1$' .err)" "0 1"
 undo undo img
-fails 1 "has been changed since" "a second time: refused"
+fails 1 "is in the state before the change already" "a second time: refused"
 is "  nothing is written" cmp img start
 undo -f undo img
 works "  -f"

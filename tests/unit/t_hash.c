@@ -9,7 +9,7 @@
 #include "base/types.h"
 #include "unit.h"
 
-/* ---- xw_hash64 ---- */
+/* ---- xw_hash_fixed ---- */
 
 static uint64_t next(uint64_t *x)
 {
@@ -70,7 +70,7 @@ START_TEST(hash64_is_fixed)
 
 	for (size_t i = 0; i < pinned[_i].len; i++)
 		p[i] = (unsigned char)(i * 7 + 3);
-	ck_assert_uint_eq(xw_hash64(p, pinned[_i].len, pinned[_i].seed), pinned[_i].hash);
+	ck_assert_uint_eq(xw_hash_fixed(p, pinned[_i].len, pinned[_i].seed), pinned[_i].hash);
 }
 END_TEST
 
@@ -89,12 +89,12 @@ START_TEST(hash64_avalanche)
 			unsigned char buf[128];
 
 			fill(buf, len, round + 1);
-			diff = xw_hash64(buf, len, seed);
+			diff = xw_hash_fixed(buf, len, seed);
 			if (bit < len * 8)
 				buf[bit / 8] ^= (unsigned char)(1u << bit % 8);
 			else
 				seed ^= (uint64_t)1 << (bit - len * 8);
-			diff ^= xw_hash64(buf, len, seed);
+			diff ^= xw_hash_fixed(buf, len, seed);
 			for (int o = 0; o < 64; o++)
 				flips[o] += diff >> o & 1;
 		}
@@ -123,20 +123,20 @@ static uint64_t hash_key(int kind, uint32_t i)
 	switch (kind) {
 	case 0: /* counters */
 		poke32(buf, i);
-		return xw_hash64(buf, 4, 0);
+		return xw_hash_fixed(buf, 4, 0);
 	case 1: /* counters, high half */
 		poke64(buf, (uint64_t)i << 32);
-		return xw_hash64(buf, 8, 0);
+		return xw_hash_fixed(buf, 8, 0);
 	case 2: /* zeros of different lengths, seeds */
-		return xw_hash64(buf, i % 500, i / 500);
+		return xw_hash_fixed(buf, i % 500, i / 500);
 	case 3: /* a changing word among zeros, moving */
 		poke32(buf + i % 60 * 4, i / 60 + 1);
-		return xw_hash64(buf, 256, 0);
+		return xw_hash_fixed(buf, 256, 0);
 	default: /* all words even, as h_hash cannot take them */
 		for (size_t k = 0; k < 16; k++)
 			poke64(buf + 8 * k, ((uint64_t)i >> k & 1) << 40 | (k == 15 ? i & ~1u : 0));
 		poke32(buf + 128, i << 1);
-		return xw_hash64(buf, 132, 0);
+		return xw_hash_fixed(buf, 132, 0);
 	}
 }
 
@@ -216,8 +216,8 @@ START_TEST(crafted_names_are_spread)
 		poke64(name + 8, x);
 		poke64(name + 24, x ^ 0x4040404040404040u);
 		if (!i)
-			first = xw_hash64(name, sizeof(name), 0);
-		ck_assert_uint_eq(xw_hash64(name, sizeof(name), 0), first);
+			first = xw_hash_fixed(name, sizeof(name), 0);
+		ck_assert_uint_eq(xw_hash_fixed(name, sizeof(name), 0), first);
 		n = &low[xw_hash_secret(&key, 0, name, sizeof(name)) % NAMES];
 		most = XW_MAX(most, ++*n);
 	}

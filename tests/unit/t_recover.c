@@ -354,6 +354,7 @@ START_TEST(image_of_another_size)
 	static const struct world_spec shrinks = {1024, true, true, 0x12, -30000, false};
 	struct xw_recover_info info;
 	unsigned char *got;
+	struct xw_dev *part;
 	struct world w;
 
 	world_half_done(&w, &world_specs[0]);
@@ -369,6 +370,17 @@ START_TEST(image_of_another_size)
 	free(got);
 	world_close(&w);
 
+	/* a partition, in a record of an earlier version, ends with its disk */
+	world_half_done(&w, &world_specs[0]);
+	set_header(&w, AT_OLD_SIZE, w.old_size + 50000);
+	set_header(&w, AT_NEW_SIZE, w.old_size + 50000);
+	refused(&w, XW_ERR_STATE, "an image of");
+	part = crash_dev_dup(w.img);
+	part->is_window = part->fixed = true;
+	ck_assert_int_eq(xw_recover_dev(&part, &w.store, 0, &w.diag, &info), XW_ERR_STATE);
+	ck_assert_ptr_nonnull(strstr(w.diag.text, "as an earlier version records it"));
+	xw_dev_close(part);
+	world_close(&w);
 	world_half_done(&w, &grows);
 	ck_assert_int_eq(xw_dev_set_size(w.img, w.old_size + 5000), 0);
 	refused(&w, XW_ERR_STATE, "an image of");

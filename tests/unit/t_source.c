@@ -71,7 +71,7 @@ static unsigned char *file_data(int i)
 	unsigned char *p = malloc(file_size(i) + 1);
 
 	for (size_t k = 0; k < file_size(i); k++)
-		p[k] = (unsigned char)(xw_hash64(&k, sizeof(k), (uint64_t)i) >> 3);
+		p[k] = (unsigned char)(xw_hash_fixed(&k, sizeof(k), (uint64_t)i) >> 3);
 	return p;
 }
 
@@ -144,7 +144,7 @@ static struct bytes make(const struct format *f, int filter)
 
 static uint64_t mix(uint64_t h, struct xw_slice s)
 {
-	return xw_hash64(s.len ? s.p : "", s.len, h ^ s.len);
+	return xw_hash_fixed(s.len ? s.p : "", s.len, h ^ s.len);
 }
 
 /* A digest of everything a source yields. sizes: and modes too (a zip from a pipe has neither). */
@@ -164,7 +164,7 @@ static uint64_t digest(struct xw_source *s, struct xw_diag *diag, int *entries, 
 		size_t len;
 
 		++*entries;
-		h = xw_hash64(nums, sizeof(nums), mix(mix(h, e->path), e->link));
+		h = xw_hash_fixed(nums, sizeof(nums), mix(mix(h, e->path), e->link));
 		for (size_t i = 0; i < e->n_xattrs; i++)
 			h = mix(mix(h, e->xattrs[i].name), e->xattrs[i].value);
 		while ((r = xw_source_read(s, &p, &len, &off)) == 1) {
@@ -393,7 +393,7 @@ START_TEST(damage)
 	int cut_fails = 0;
 
 	for (unsigned i = 0; i < 40; i++) {
-		uint64_t rnd = xw_hash64(&i, sizeof(i), (uint64_t)_i);
+		uint64_t rnd = xw_hash_fixed(&i, sizeof(i), (uint64_t)_i);
 		size_t n = i < 20 ? (size_t)(rnd % b.n) : b.n;
 		struct xw_diag diag;
 		int r;

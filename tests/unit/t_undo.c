@@ -27,22 +27,27 @@ START_TEST(header)
 		struct xw_undo_header h;
 		int want;
 	} rows[] = {
-		{"smallest unit", {1, 1, 2, 1024, 1024, 7, true, 0}, 0},
-		{"with an offset", {1, 1, 2, 1024, 1024, 7, true, 1 << 20}, 0},
-		{"not finished", {1, 1, 2, 1024, 1024, 7, false, 0}, 0},
-		{"largest unit", {0, 0, 0, 1 << 20, 4096, 0, true, 0}, XW_ERR_CORRUPT},
-		{"unit too small", {1, 1, 2, 512, 1024, 0, true, 0}, XW_ERR_CORRUPT},
-		{"unit too large", {0, 0, 0, 1 << 21, 1024, 0, true, 0}, XW_ERR_CORRUPT},
-		{"unit not a power of two", {1, 1, 2, 3072, 1024, 0, true, 0}, XW_ERR_CORRUPT},
-		{"no unit", {1, 1, 2, 0, 1024, 0, true, 0}, XW_ERR_CORRUPT},
-		{"no unit of positions", {1, 1, 2, 1024, 0, 0, true, 0}, XW_ERR_CORRUPT},
-		{"superblock in the last block", {1, 63, 2, 1024, 1024, 0, true, 0}, 0},
-		{"superblock after the end", {1, 64, 2, 1024, 1024, 0, true, 0}, XW_ERR_CORRUPT},
-		{"keys at the end", {0, 1, 64, 1024, 1024, 0, true, 0}, 0},
-		{"keys after the end", {0, 1, 65, 1024, 1024, 0, true, 0}, XW_ERR_CORRUPT},
-		{"as many keys as blocks", {64, 1, 2, 1024, 1024, 0, true, 0}, 0},
-		{"more keys than blocks", {65, 1, 2, 1024, 1024, 0, true, 0}, XW_ERR_CORRUPT},
-		{"a far offset", {1, 1, 2, 1024, 1024, 0, true, UINT64_MAX}, XW_ERR_CORRUPT},
+		{"smallest unit", {1, 1, 2, 1024, 1024, 7, true, 0, 0, 0}, 0},
+		{"with an offset", {1, 1, 2, 1024, 1024, 7, true, 1 << 20, 0, 0}, 0},
+		{"with sizes", {1, 1, 2, 1024, 1024, 7, true, 0, 3000000, 8 << 20}, 0},
+		{"not finished", {1, 1, 2, 1024, 1024, 7, false, 0, 0, 0}, 0},
+		{"largest unit", {0, 0, 0, 1 << 20, 4096, 0, true, 0, 0, 0}, XW_ERR_CORRUPT},
+		{"unit too small", {1, 1, 2, 512, 1024, 0, true, 0, 0, 0}, XW_ERR_CORRUPT},
+		{"unit too large", {0, 0, 0, 1 << 21, 1024, 0, true, 0, 0, 0}, XW_ERR_CORRUPT},
+		{"unit not a power of two",
+		 {1, 1, 2, 3072, 1024, 0, true, 0, 0, 0},
+		 XW_ERR_CORRUPT},
+		{"no unit", {1, 1, 2, 0, 1024, 0, true, 0, 0, 0}, XW_ERR_CORRUPT},
+		{"no unit of positions", {1, 1, 2, 1024, 0, 0, true, 0, 0, 0}, XW_ERR_CORRUPT},
+		{"superblock in the last block", {1, 63, 2, 1024, 1024, 0, true, 0, 0, 0}, 0},
+		{"superblock after the end",
+		 {1, 64, 2, 1024, 1024, 0, true, 0, 0, 0},
+		 XW_ERR_CORRUPT},
+		{"keys at the end", {0, 1, 64, 1024, 1024, 0, true, 0, 0, 0}, 0},
+		{"keys after the end", {0, 1, 65, 1024, 1024, 0, true, 0, 0, 0}, XW_ERR_CORRUPT},
+		{"as many keys as blocks", {64, 1, 2, 1024, 1024, 0, true, 0, 0, 0}, 0},
+		{"more keys than blocks", {65, 1, 2, 1024, 1024, 0, true, 0, 0, 0}, XW_ERR_CORRUPT},
+		{"a far offset", {1, 1, 2, 1024, 1024, 0, true, UINT64_MAX, 0, 0}, XW_ERR_CORRUPT},
 	};
 	uint8_t buf[XW_UNDO_HEADER_SIZE];
 	struct xw_undo_header got;
@@ -57,7 +62,9 @@ START_TEST(header)
 				      got.keys_at == h->keys_at && got.unit == h->unit &&
 				      got.fs_unit == h->fs_unit &&
 				      got.super_csum == h->super_csum &&
-				      got.finished == h->finished && got.offset == h->offset,
+				      got.finished == h->finished && got.offset == h->offset &&
+				      got.size_before == h->size_before &&
+				      got.size_after == h->size_after,
 			      "%s: fields", rows[i].name);
 	}
 }
@@ -75,7 +82,7 @@ START_TEST(damaged_header)
 		{AT_COMPAT + 4, 1, XW_ERR_UNSUPPORTED},
 		{AT_COMPAT + 8, 1, XW_ERR_UNSUPPORTED},
 	};
-	const struct xw_undo_header h = {1, 1, 2, 1024, 1024, 7, true, 0};
+	const struct xw_undo_header h = {1, 1, 2, 1024, 1024, 7, true, 0, 0, 0};
 	uint8_t buf[XW_UNDO_HEADER_SIZE];
 	struct xw_undo_header got;
 

@@ -32,6 +32,22 @@ static const struct {
 	{"\xc3\xa9", 2, 2},
 	{"\xc3\x9b", 2, 2},
 	{"\xdf\xbf", 2, 2},
+	{"\xd8\x9b", 2, 2}, /* direction of text: U+061C */
+	{"\xd8\x9c", 2, 0},
+	{"\xd8\x9d", 2, 2},
+	{"\xe2\x80\x8d", 3, 3}, /* U+200E, U+200F */
+	{"\xe2\x80\x8e", 3, 0},
+	{"\xe2\x80\x8f", 3, 0},
+	{"\xe2\x80\x90", 3, 3},
+	{"\xe2\x80\xa9", 3, 3}, /* U+202A to U+202E */
+	{"\xe2\x80\xaa", 3, 0},
+	{"\xe2\x80\xae", 3, 0},
+	{"\xe2\x80\xaf", 3, 3},
+	{"\xe2\x81\xa5", 3, 3}, /* U+2066 to U+2069 */
+	{"\xe2\x81\xa6", 3, 0},
+	{"\xe2\x81\xa9", 3, 0},
+	{"\xe2\x81\xaa", 3, 3},
+	{"\xe3\x80\x8e", 3, 3}, /* the same low bits */
 	{"\xe0\xa0\x80", 3, 3},
 	{"\xed\x9f\xbf", 3, 3},
 	{"\xed\xa0\x80", 0, 0}, /* surrogates */
