@@ -106,7 +106,7 @@ static int on_progress(void *arg, const struct xw_progress *p)
 
 static void add(struct worker *w, const void *bytes, size_t len)
 {
-	w->sum = xw_hash64(bytes, len, w->sum);
+	w->sum = xw_hash_fixed(bytes, len, w->sum);
 }
 
 static int on_bytes(void *arg, const void *bytes, size_t len)
