@@ -404,7 +404,7 @@ static void leave_path(struct tree *t, size_t len)
 static int open_current(struct tree *t, bool make, int *fd)
 {
 	const char *name;
-	int dir, rc = xw_extract_dirs_parent(&t->places, t->path.v, &dir, &name);
+	int dir, rc = xw_extract_dirs_parent(&t->places, t->path.v, t->len, &dir, &name);
 
 	if (rc)
 		return rc;

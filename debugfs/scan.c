@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 int dbg_each_inode(struct dbg *d, dbg_inode_fn *fn, void *arg)
@@ -46,11 +47,12 @@ int dbg_each_inode(struct dbg *d, dbg_inode_fn *fn, void *arg)
 struct owner {
 	xw_blk blk;
 	xw_ino ino; /* 0: not found yet */
+	size_t at; /* in the request */
 };
 
 struct icheck {
 	struct dbg *d;
-	struct owner *v;
+	struct owner *v; /* ascending */
 	size_t n, left;
 	xw_ino ino;
 };
@@ -59,13 +61,22 @@ enum { ALL_FOUND = 1000 };
 
 static int claim(struct icheck *c, xw_blk blk, uint64_t len)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		if (!c->v[i].ino && c->v[i].blk >= blk && c->v[i].blk - blk < len) {
+	size_t i = XW_LOWER_BOUND(k, c->n, c->v[k].blk >= blk);
+
+	for (; i < c->n && c->v[i].blk - blk < len; i++) {
+		if (!c->v[i].ino) {
 			c->v[i].ino = c->ino;
 			c->left--;
 		}
 	}
 	return c->left ? 0 : ALL_FOUND;
+}
+
+static int by_request(const void *a, const void *b)
+{
+	const struct owner *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
 }
 
 static int on_piece(void *arg, const struct dbg_piece *p)
@@ -116,15 +127,19 @@ static int verb_icheck(struct dbg *d, int argc, char **argv)
 		return DBG_USAGE;
 	if (!v)
 		return xw_fail_nomem(&d->diag, "blocks");
-	for (size_t i = 0; i < c.n && !rc; i++)
+	for (size_t i = 0; i < c.n && !rc; i++) {
+		v[i].at = i;
 		rc = dbg_number(d, argv[i + 1], "block number", &v[i].blk);
+	}
 	if (rc || d->complaints)
 		return rc ? rc : DBG_SAID;
+	qsort(v, c.n, sizeof(*v), xw_by_u64);
 	c.v = v;
 	c.left = c.n;
 	rc = dbg_each_inode(d, on_icheck, &c);
 	if (rc && rc != ALL_FOUND)
 		return rc;
+	qsort(v, c.n, sizeof(*v), by_request);
 	icheck_report(d, v, c.n);
 	return 0;
 }
@@ -133,7 +148,7 @@ static int verb_icheck(struct dbg *d, int argc, char **argv)
 
 struct ncheck {
 	struct dbg *d;
-	const xw_ino *v;
+	const xw_ino *v; /* ascending */
 	size_t n;
 	unsigned check_type; /* -c */
 	xw_ino dir;
@@ -160,9 +175,8 @@ static int on_name(void *arg, const struct dbg_entry *e)
 
 	if (!e->e.ino || !e->e.name_len || xw_name_is_dots(e->e.name, e->e.name_len))
 		return 0;
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->v[i] != e->e.ino)
-			continue;
+	for (size_t i = XW_LOWER_BOUND(k, c->n, c->v[k] >= e->e.ino);
+	     i < c->n && c->v[i] == e->e.ino; i++) {
 		if (!c->path)
 			c->path = dbg_path_of(d, c->dir);
 		if (!c->path)
@@ -225,6 +239,8 @@ static int verb_ncheck(struct dbg *d, int argc, char **argv)
 	}
 	if (rc)
 		return rc;
+	if (c.n)
+		qsort(v, c.n, sizeof(*v), xw_by_u32);
 	c.v = v;
 	if (!dbg_list_begin(d))
 		fputs("Inode\tPathname\n", d->out);

@@ -137,7 +137,7 @@ struct fsck_session {
 	/* an EA inode has or had a wrong pointer or checksum: values are read; xattr_value.c */
 	bool values_doubted;
 	/* EA inodes whose hash was computed anew: those in entries are, too; xattrs.c */
-	XW_VEC(xw_ino) rehashed;
+	struct xw_table rehashed; /* see xw_numbers_add() */
 	struct xw_blockset *trees_wanted; /* directories that had an itree; NULL: none */
 	unsigned freed_in; /* round, from 1, that freed blocks because of an option; 0: none */
 	/* for each part the round, from 1, that has looked at all of it first; 0: none so far */

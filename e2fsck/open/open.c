@@ -202,7 +202,7 @@ int fsck_close(struct fsck *f, bool commit)
 		fsck_facts_free(f);
 	}
 	xw_vec_free(&f->start.cut);
-	xw_vec_free(&f->ses.rehashed);
+	xw_table_free(&f->ses.rehashed);
 	xw_blockset_free(f->ses.trees_wanted);
 	f->ses.trees_wanted = NULL;
 	xw_blockset_free(f->ses.opened);

@@ -2,13 +2,15 @@
 /*
  * Finds extent nodes to which no index entry points. The candidates are blocks that are in use
  * according to the block bitmaps, unclaimed, and look like a node. They are listed once in a round,
- * when a walk misses a node; the checksum tells to which inode a node belongs.
+ * when a walk misses a node. The checksum tells to which inode a node belongs: they are sorted by
+ * the seed with which it matches, so that nobody looks at the nodes of all other inodes.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/search.h"
 #include "phases/inodes.h"
 
 enum { LOOK_MAX = 1 << 20, READ_BYTES = 256 << 10 };
@@ -28,10 +30,11 @@ static int search_run(struct search *s, xw_blk blk, uint64_t n)
 	if (fsck_read(l->f, blk, n, s->blocks))
 		return 0;
 	for (uint64_t i = 0; i < n; i++) {
-		struct fsck_node node = {.blk = blk + i};
+		const uint8_t *const p = s->blocks + i * bs;
+		struct fsck_node node = {.blk = blk + i, .at = l->found.n};
 
-		if (xw_walk_map_node_like(&l->walk, s->blocks + i * bs, &node.depth, &node.lblk) &&
-		    xw_vec_push(&l->found, node))
+		if (xw_walk_map_node_like(&l->walk, p, &node.depth, &node.lblk) &&
+		    xw_extent_block_seed(p, bs, &node.seed) && xw_vec_push(&l->found, node))
 			return XW_ERR_NOMEM;
 	}
 	return 0;
@@ -67,6 +70,24 @@ static int search_group(struct search *s, uint64_t group)
 	return rc;
 }
 
+/* Is x before y, or the same wanted node? The result is as of memcmp(). */
+static int compare(const struct fsck_node *x, const struct fsck_node *y)
+{
+	if (x->seed != y->seed)
+		return x->seed < y->seed ? -1 : 1;
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	return (x->lblk > y->lblk) - (x->lblk < y->lblk);
+}
+
+static int by_owner(const void *a, const void *b)
+{
+	const struct fsck_node *x = a, *y = b;
+	const int order = compare(x, y);
+
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
 /* List all candidates, from the group of the inode on. Unreadable blocks are skipped. */
 static int search(struct fsck_look *l)
 {
@@ -81,6 +102,8 @@ static int search(struct fsck_look *l)
 		return rc;
 	for (uint64_t i = 0; i < img->groups && s.looked < LOOK_MAX && !rc; i++)
 		rc = search_group(&s, (first + i) % img->groups);
+	if (l->found.n)
+		qsort(l->found.v, l->found.n, sizeof(*l->found.v), by_owner);
 	xw_diag_clear(&l->f->ses.diag);
 	return rc;
 }
@@ -89,18 +112,18 @@ bool fsck_look_find_node(void *arg, struct xw_walk_map *w, const struct xw_walk_
 			 xw_blk *blk)
 {
 	struct fsck_look *l = arg;
+	const struct fsck_node key = {
+		.seed = xw_walk_map_seed(w), .depth = want->depth, .lblk = want->lblk};
+	size_t i;
 
 	if (!l->searched && search(l))
 		l->found.n = 0; /* out of memory: no node is found */
 	l->searched = true;
-	for (size_t i = 0; i < l->found.n; i++) {
-		const struct fsck_node *n = &l->found.v[i];
-
-		if (n->depth == want->depth && n->lblk == want->lblk &&
-		    xw_walk_map_is_node(w, n->blk, want)) {
-			*blk = n->blk;
+	i = XW_LOWER_BOUND(k, l->found.n, compare(&l->found.v[k], &key) >= 0);
+	for (; i < l->found.n && !compare(&l->found.v[i], &key); i++)
+		if (xw_walk_map_is_node(w, l->found.v[i].blk, want)) {
+			*blk = l->found.v[i].blk;
 			return true;
 		}
-	}
 	return false;
 }

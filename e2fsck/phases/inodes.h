@@ -36,6 +36,8 @@ struct fsck_node {
 	xw_blk blk;
 	uint32_t lblk; /* of its first entry */
 	unsigned depth;
+	uint32_t seed; /* of its checksum: that of the inode to which it belongs */
+	size_t at; /* how many were found before it */
 };
 
 /* Scratch memory of the phase and the current inode. */
@@ -58,7 +60,7 @@ struct fsck_look {
 	xw_ino garbage_last; /* the record that was cleared last */
 	uint64_t tried; /* checksums computed to find the numbers of misplaced records */
 	uint64_t blocks; /* filesystem blocks that i_blocks should include */
-	/* inode_node.c: unclaimed blocks in use that look like extent nodes */
+	/* inode_node.c: unclaimed blocks in use that look like extent nodes, sorted */
 	XW_VEC(struct fsck_node) found;
 	bool searched; /* `found` is complete; the search begins when a node is missing */
 };

@@ -147,9 +147,8 @@ static int judge_ea(struct fsck *f, const struct fsck_xattr_area *a, const struc
 	if (!r->old &&
 	    !xw_xattr_entry_hash_inum_ok(e->hash, e->name, e->name_len, xw_inode_ea_hash(&ea))) {
 		/* The value of another attribute or no value, unless its hash was recomputed. */
-		for (size_t i = 0; i < f->ses.rehashed.n; i++)
-			if (f->ses.rehashed.v[i] == ino)
-				r->verdict = OLD_HASH;
+		if (xw_numbers_has(&f->ses.rehashed, ino))
+			r->verdict = OLD_HASH;
 		return 0;
 	}
 	r->verdict = ea.flags & XW_FL_EA_INODE ? GOOD : NO_FLAG;

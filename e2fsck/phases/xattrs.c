@@ -221,7 +221,8 @@ static int check_hash(struct fsck *f, xw_ino ino, struct xw_inode *in, bool *dir
 		return rc;
 	xw_inode_set_ea_hash(in, hash);
 	*dirty = true;
-	return xw_vec_push(&f->ses.rehashed, ino) ? xw_fail_nomem(&f->ses.diag, "EA inodes") : 0;
+	return xw_numbers_add(&f->ses.rehashed, ino) < 0 ? xw_fail_nomem(&f->ses.diag, "EA inodes")
+							 : 0;
 }
 
 static int check_ea(struct fsck *f, const struct fsck_ea *ea, uint8_t *raw)

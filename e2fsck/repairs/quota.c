@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/table.h"
 #include "disk/quota.h"
 #include "read/file.h"
 #include "read/map.h"
@@ -23,6 +24,7 @@ enum { HOLES_MAX = 16 };
 struct file {
 	struct xw_table *usage;
 	XW_VEC(struct xw_quota_entry) e; /* the correct entries */
+	struct xw_table unused; /* a set: 1 + each id in e that owns nothing */
 	struct xw_quota_info info; /* grace times; zeros: the defaults */
 	uint64_t wrong; /* number of wrong ids */
 	uint32_t first; /* the first wrong id */
@@ -31,6 +33,7 @@ struct file {
 static void file_free(struct file *q)
 {
 	xw_vec_free(&q->e);
+	xw_table_free(&q->unused);
 }
 
 static void count_wrong(struct file *q, uint32_t id)
@@ -54,9 +57,15 @@ static int take(void *arg, const struct xw_quota_entry *old)
 	e.space = u ? u->space : 0;
 	if (e.inodes != old->inodes || e.space != old->space)
 		count_wrong(q, e.id);
-	if (u)
+	if (u) {
 		u->seen = true;
-	return u || has_limits(&e) ? xw_vec_push(&q->e, e) : 0;
+	} else {
+		if (!has_limits(&e))
+			return 0;
+		if (xw_numbers_add(&q->unused, 1 + (uint64_t)e.id) < 0)
+			return XW_ERR_NOMEM;
+	}
+	return xw_vec_push(&q->e, e);
 }
 
 /* Does the quota file lack this owner? */
@@ -92,11 +101,8 @@ static int take_lost(void *arg, const struct xw_quota_entry *old)
 	struct file *q = arg;
 	struct fsck_usage *u = fsck_usage_get(q->usage, old->id);
 
-	if (u && u->seen)
+	if (u ? u->seen : xw_numbers_has(&q->unused, 1 + (uint64_t)old->id))
 		return 0;
-	for (size_t i = 0; i < q->e.n && !u; i++)
-		if (q->e.v[i].id == old->id)
-			return 0;
 	count_wrong(q, old->id);
 	return take(arg, old);
 }

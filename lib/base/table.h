@@ -184,4 +184,11 @@ static inline int xw_numbers_add(struct xw_table *t, uint64_t n)
 	return 1;
 }
 
+static inline bool xw_numbers_has(const struct xw_table *t, uint64_t n)
+{
+	static const struct xw_table_kind kind = XW_TABLE_BY_U64(uint64_t);
+
+	return xw_table_get(t, &kind, NULL, xw_table_number(t, n), &n);
+}
+
 #endif

@@ -184,6 +184,15 @@ uint32_t xw_extent_block_needed(const void *node, unsigned max, uint32_t inode_s
 	return xw_crc32c_back(after, zero, sizeof(zero)) ^ xw_crc32c(inode_seed, p, off);
 }
 
+bool xw_extent_block_seed(const void *node, uint32_t block_size, uint32_t *seed)
+{
+	const size_t off = tail_off(node, block_size);
+
+	if (off)
+		*seed = xw_crc32c_back(peek32((const uint8_t *)node + off), node, off);
+	return off;
+}
+
 int xw_extent_block_verify(const void *node, uint32_t block_size, uint32_t inode_seed)
 {
 	size_t off = tail_off(node, block_size);

@@ -67,6 +67,8 @@ void xw_extent_block_set_csum(void *node, uint32_t block_size, uint32_t inode_se
  * matches; exactly one exists, even for a damaged node.
  */
 uint32_t xw_extent_block_needed(const void *node, unsigned max, uint32_t inode_seed, size_t off);
+/* The only seed with which the stored checksum matches. False if eh_max leaves no room for it. */
+bool xw_extent_block_seed(const void *node, uint32_t block_size, uint32_t *seed);
 int xw_extent_block_verify(const void *node, uint32_t block_size, uint32_t inode_seed);
 
 #endif

@@ -253,6 +253,7 @@ static int select_item(struct xw_exporter *x, struct xw_walk_item *e, struct xw_
 	struct xw_slice left = {e->path, e->path_len};
 
 	item->path = e->path;
+	item->path_len = e->path_len;
 	xw_export_select(x, &e->inode);
 	if (!s || !s->strip_components)
 		return 1;
@@ -260,6 +261,7 @@ static int select_item(struct xw_exporter *x, struct xw_walk_item *e, struct xw_
 		return 0;
 	free(x->path);
 	item->path = x->path = strndup(left.p, left.len);
+	item->path_len = left.len;
 	return x->path ? 1 : xw_fail_nomem(x->img->diag, "path");
 }
 

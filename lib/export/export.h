@@ -32,6 +32,7 @@ struct xw_export_opts {
 struct xw_export_item {
 	const struct xw_walk_item *at; /* owner and mode after selection */
 	const char *path; /* path in the archive; "" is the top */
+	size_t path_len;
 	/* target of a symbolic link; path of the first name if hardlink is set; else NULL */
 	const char *link;
 	bool hardlink; /* the item is a further name of a file */

@@ -95,7 +95,7 @@ struct maker {
 static int make_item(const struct maker *m, int *dir, const char **name)
 {
 	const char *path = m->item->path;
-	int rc = xw_extract_dirs_parent(&m->t->places, path, dir, name);
+	int rc = xw_extract_dirs_parent(&m->t->places, path, m->item->path_len, dir, name);
 
 	if (rc)
 		return fail(m->t, path, -rc, "cannot open the directory");
@@ -243,7 +243,8 @@ static int put_link(struct extract *t, const struct xw_export_item *item)
 {
 	struct maker m = {.make = make_link, .t = t, .item = item};
 	const char *name;
-	int dir, rc = xw_extract_dirs_parent(&t->places, item->link, &dir, &m.from_name);
+	int dir, rc = xw_extract_dirs_parent(&t->places, item->link, strlen(item->link), &dir,
+					     &m.from_name);
 
 	if (rc)
 		return fail(t, item->path, -rc, "cannot open the directory of its first name");
@@ -304,7 +305,7 @@ static int put_dir(struct extract *t, const struct xw_export_item *item)
 		rc = make_item(&m, &dir, &name);
 	if (rc)
 		return rc;
-	return note_dir(t, item->path, strlen(item->path));
+	return note_dir(t, item->path, item->path_len);
 }
 
 static int put_item(struct extract *t, const struct xw_export_item *item)
@@ -335,10 +336,10 @@ static int extract_put(void *to, const struct xw_export_item *item)
 
 /* ---- directories, at the end ---- */
 
-static int open_dir(struct extract *t, const char *path)
+static int open_dir(struct extract *t, const char *path, size_t len)
 {
 	const char *name;
-	int dir, fd, rc = xw_extract_dirs_parent(&t->places, path, &dir, &name);
+	int dir, fd, rc = xw_extract_dirs_parent(&t->places, path, len, &dir, &name);
 
 	if (rc)
 		return rc;
@@ -346,11 +347,13 @@ static int open_dir(struct extract *t, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int finish_dir(struct extract *t, const struct made_dir *d, const char *path)
+/* The path of d is that of t. */
+static int finish_dir(struct extract *t, const struct made_dir *d)
 {
+	const char *path = t->path.v;
 	auto_free uint8_t *raw = malloc(t->x.img->inode_size);
-	struct xw_walk_item e = {.path = path, .ino = d->ino, .raw = raw};
-	const struct xw_export_item item = {.at = &e, .path = path};
+	struct xw_walk_item e = {.path = path, .path_len = t->path.n, .ino = d->ino, .raw = raw};
+	const struct xw_export_item item = {.at = &e, .path = path, .path_len = t->path.n};
 	auto_fd int fd = -1;
 	int rc;
 
@@ -360,7 +363,7 @@ static int finish_dir(struct extract *t, const struct made_dir *d, const char *p
 	if (rc)
 		return xw_export_damage(&t->x, path, rc);
 	xw_export_select(&t->x, &e.inode);
-	fd = open_dir(t, path);
+	fd = open_dir(t, path, t->path.n);
 	if (fd < 0) {
 		rc = fail(t, path, -fd, "cannot open");
 		return XW_MIN(rc, 0);
@@ -375,7 +378,7 @@ static int finish_dirs(struct extract *t)
 		int rc;
 
 		t->path.v[t->path.n] = '\0';
-		rc = finish_dir(t, d, t->path.v);
+		rc = finish_dir(t, d);
 		if (rc)
 			return rc;
 		if (!i)

@@ -173,18 +173,23 @@ int xw_whiteout_apply(struct xw_fill *f, const struct xw_entry *e, const struct 
 	return rc;
 }
 
-/* Length of the path up to the first directory that is internal to a union filesystem, or 0. */
+/*
+ * Length of the path up to the first directory that is internal to a union filesystem, or 0. The
+ * paths of a deep tree are long, and this is done for each of them.
+ */
 static size_t internal_dir(struct xw_slice path)
 {
-	for (size_t from = 0, to; from < path.len; from = to + 1) {
-		to = from;
-		while (to < path.len && path.p[to] != '/')
-			to++;
-		if (to < path.len && to - from >= INTERNAL_LEN &&
-		    !memcmp(path.p + from, INTERNAL, INTERNAL_LEN))
-			return to;
+	static const char below[] = "/" INTERNAL;
+	const char *name = path.p, *end;
+
+	if (path.len < INTERNAL_LEN || memcmp(name, INTERNAL, INTERNAL_LEN)) {
+		name = memmem(path.p, path.len, below, sizeof(below) - 1);
+		if (!name)
+			return 0;
+		name++;
 	}
-	return 0;
+	end = memchr(name, '/', path.len - (size_t)(name - path.p));
+	return end ? (size_t)(end - path.p) : 0;
 }
 
 int xw_whiteout_remember(struct xw_fill *f, struct xw_slice path)

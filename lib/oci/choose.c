@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "base/search.h"
 #include "base/types.h"
 
 /* A list of names in a message, truncated to fit. */
@@ -44,32 +45,65 @@ static bool is_named(const struct xw_oci_desc *d, const char *ref)
 	return !strcmp(ref + (*ref == '@'), d->digest.text);
 }
 
+/* An index, and the request for one of its images. */
+struct choice {
+	const struct xw_oci_descs *from;
+	const struct xw_oci_wish *w;
+	bool top;
+	const char **digests; /* of all manifests, sorted */
+	size_t n_digests;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int list_digests(struct choice *c)
+{
+	c->digests = malloc((c->from->n + 1) * sizeof(*c->digests));
+	if (!c->digests)
+		return XW_ERR_NOMEM;
+	for (size_t i = 0; i < c->from->n; i++)
+		if (xw_digest_is_set(&c->from->v[i].digest))
+			c->digests[c->n_digests++] = c->from->v[i].digest.text;
+	if (c->n_digests)
+		qsort(c->digests, c->n_digests, sizeof(*c->digests), by_text);
+	return 0;
+}
+
+/* Order of a digest and the tag that refers to it: it has a '-' for the ':'. As of strcmp(). */
+static int compare(const char *digest, const char *tag)
+{
+	size_t i = 0;
+
+	while (digest[i] && tag[i] == (digest[i] == ':' ? '-' : digest[i]))
+		i++;
+	if (!digest[i] && (!tag[i] || tag[i] == '.'))
+		return 0;
+	/* equal if both have a ':' here: every tag that has it belongs on the same side */
+	return (unsigned char)digest[i] <= (unsigned char)(tag[i] == '-' ? ':' : tag[i]) ? -1 : 1;
+}
+
 /*
  * Does its tag refer to another manifest of the index: "sha256-HEX" (referrers of that digest), or
  * "sha256-HEX.sig" and similar (cosign)?
  */
-static bool is_about_other(const struct xw_oci_descs *from, const struct xw_oci_desc *d)
+static bool is_about_other(const struct choice *c, const struct xw_oci_desc *d)
 {
-	for (size_t i = 0; i < from->n; i++) {
-		const char *digest = from->v[i].digest.text;
-		const size_t algorithm = strcspn(digest, ":"), len = strlen(digest);
+	const size_t at = XW_LOWER_BOUND(i, c->n_digests, compare(c->digests[i], d->ref) >= 0);
 
-		if (strlen(d->ref) >= len && !strncmp(d->ref, digest, algorithm) &&
-		    d->ref[algorithm] == '-' &&
-		    !strncmp(d->ref + algorithm + 1, digest + algorithm + 1, len - algorithm - 1) &&
-		    (!d->ref[len] || d->ref[len] == '.'))
-			return true;
-	}
-	return false;
+	return at < c->n_digests && !compare(c->digests[at], d->ref);
 }
 
 /* Is it an image that matches the request? */
-static bool is_candidate(const struct xw_oci_descs *from, const struct xw_oci_desc *d,
-			 const struct xw_oci_wish *w, bool top)
+static bool is_candidate(const struct choice *c, const struct xw_oci_desc *d)
 {
 	if (d->attestation)
 		return false;
-	return !top || (w->ref ? is_named(d, w->ref) : !is_about_other(from, d));
+	if (!c->top)
+		return true;
+	return c->w->ref ? is_named(d, c->w->ref) : !is_about_other(c, d);
 }
 
 static bool same_image(const struct xw_oci_desc *a, const struct xw_oci_desc *b)
@@ -114,22 +148,25 @@ static int none_suits(const struct xw_oci_descs *from, const struct xw_oci_wish 
 		       l.text);
 }
 
-static int several(const struct xw_oci_descs *from, const struct xw_oci_wish *w,
-		   struct xw_diag *diag)
+static int several(const struct choice *c, struct xw_diag *diag)
 {
+	const struct xw_oci_descs *from = c->from;
+	const struct xw_oci_wish *w = c->w;
 	struct list l = {0};
 
 	for (size_t i = 0; i < from->n; i++)
-		if (is_candidate(from, &from->v[i], w, true) && rank(&from->v[i], w))
+		if (is_candidate(c, &from->v[i]) && rank(&from->v[i], w))
 			list_add(&l, printed_name(&from->v[i]));
 	return xw_fail(diag, XW_ERR_INPUT,
 		       "%s: holds several images; oci:PATH:REF chooses one of them: %s", w->name,
 		       l.text);
 }
 
-int xw_oci_choose(const struct xw_oci_descs *from, const struct xw_oci_wish *w, bool top,
-		  struct xw_diag *diag, size_t *index)
+static int choose(const struct choice *c, struct xw_diag *diag, size_t *index)
 {
+	const struct xw_oci_descs *from = c->from;
+	const struct xw_oci_wish *w = c->w;
+	const bool top = c->top;
 	const struct xw_oci_desc *best = NULL, *only = NULL, *other = NULL;
 	unsigned best_rank = 0;
 	bool ambiguous = false, alone = true;
@@ -138,7 +175,7 @@ int xw_oci_choose(const struct xw_oci_descs *from, const struct xw_oci_wish *w, 
 		const struct xw_oci_desc *d = &from->v[i];
 		unsigned r;
 
-		if (!is_candidate(from, d, w, top))
+		if (!is_candidate(c, d))
 			continue;
 		alone = alone && (!only || xw_digest_same(&only->digest, &d->digest));
 		only = d;
@@ -160,11 +197,25 @@ int xw_oci_choose(const struct xw_oci_descs *from, const struct xw_oci_wish *w, 
 	if (!only)
 		return none_named(from, w, diag);
 	if (top && (other || ambiguous))
-		return several(from, w, diag);
+		return several(c, diag);
 	if (!best && (w->explicit_platform || !alone))
 		return none_suits(from, w, diag);
 	*index = (size_t)((best ? best : only) - from->v);
 	return 0;
+}
+
+int xw_oci_choose(const struct xw_oci_descs *from, const struct xw_oci_wish *w, bool top,
+		  struct xw_diag *diag, size_t *index)
+{
+	struct choice c = {.from = from, .w = w, .top = top};
+	int rc = top && !w->ref ? list_digests(&c) : 0;
+
+	if (!rc)
+		rc = choose(&c, diag, index);
+	else
+		rc = xw_fail_nomem(diag, "manifests");
+	free(c.digests);
+	return rc;
 }
 
 /* Remove the prefixes that Docker adds to short names. */

@@ -223,9 +223,10 @@ static int descend(struct xw_extract_dirs *p, const char *path, size_t len)
 	return err;
 }
 
-int xw_extract_dirs_parent(struct xw_extract_dirs *p, const char *path, int *fd, const char **name)
+int xw_extract_dirs_parent(struct xw_extract_dirs *p, const char *path, size_t path_len, int *fd,
+			   const char **name)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = memrchr(path, '/', path_len);
 	const size_t len = slash ? (size_t)(slash - path) : 0;
 	int rc, found;
 

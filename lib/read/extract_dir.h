@@ -38,11 +38,13 @@ struct xw_extract_dirs {
 int xw_extract_dirs_open(struct xw_extract_dirs *p, const char *dir);
 void xw_extract_dirs_close(struct xw_extract_dirs *p);
 /*
- * Open the parent directory of `path` as an O_PATH descriptor, which is owned by p and valid until
- * the next call; *name is the last component of path. Missing parents are created. 0 or -errno:
- * -ENOTDIR for a symbolic link, -EINVAL for empty, "." or ".." components.
+ * Open the parent directory of `path` (path_len bytes, terminated) as an O_PATH descriptor, which
+ * is owned by p and valid until the next call; *name is the last component of path. Missing parents
+ * are created. 0 or -errno: -ENOTDIR for a symbolic link, -EINVAL for empty, "." or ".."
+ * components.
  */
-int xw_extract_dirs_parent(struct xw_extract_dirs *p, const char *path, int *fd, const char **name);
+int xw_extract_dirs_parent(struct xw_extract_dirs *p, const char *path, size_t path_len, int *fd,
+			   const char **name);
 /* Does the directory of the last lookup have a default ACL? */
 bool xw_extract_dirs_acl(struct xw_extract_dirs *p);
 

@@ -149,6 +149,8 @@ int xw_walk_map_shorten(const struct xw_walk_map *w, const uint8_t *root,
 /* Does the block look like a node of some tree? If so, set its depth and first logical block. */
 bool xw_walk_map_node_like(const struct xw_walk_map *w, const void *block, unsigned *depth,
 			   uint32_t *lblk);
+/* The seed of the checksums of the current map's nodes. */
+uint32_t xw_walk_map_seed(struct xw_walk_map *w);
 /* Read block blk: is it the wanted node? */
 bool xw_walk_map_is_node(struct xw_walk_map *w, xw_blk blk, const struct xw_walk_node *want);
 /* Release memory. */

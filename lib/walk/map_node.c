@@ -15,12 +15,17 @@
 
 enum { BLOCK_BITS = 48, LOW_BITS = 32 };
 
-bool xw_walk_map_verifies(struct xw_walk_map *w, const uint8_t *n)
+uint32_t xw_walk_map_seed(struct xw_walk_map *w)
 {
 	if (!w->seeded)
 		w->seed = xw_inode_seed(xw_super_csum_seed(w->sb), w->ino, w->generation);
 	w->seeded = true;
-	return !xw_extent_block_verify(n, w->block_size, w->seed);
+	return w->seed;
+}
+
+bool xw_walk_map_verifies(struct xw_walk_map *w, const uint8_t *n)
+{
+	return !xw_extent_block_verify(n, w->block_size, xw_walk_map_seed(w));
 }
 
 /* Are all entries of the leaf or index node plausible, in order and before logical block `end`? */

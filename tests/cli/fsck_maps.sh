@@ -120,6 +120,20 @@ fsck 1 -fy damaged
 is "  without the feature one of them is cleared" grep -q 'no space for copies.*Clear inode? yes' .out
 fsck 0 -fn damaged
 
+# Nodes to which nothing leads are told apart by the inodes that their checksums prove.
+mkdir h
+for i in {1..9}; do
+	for at in {0..4}; do printf %s "$i-$at" | dd of="h/f$i" bs=65536 seek="$at" conv=notrunc status=none; done
+done
+mkfs -q -t ext4 -b 1024 -d h lost 8M
+for i in {1..9}; do echo "sif f$i block[4] 5"; done >cmds
+"$DEBUGFS" -w -f cmds lost >.dbg 2>&1 || cat .dbg
+fsck 1 -fy lost
+equal "  each lost node is found" "$(grep -c 'its extent node is block' .out)" 9
+for i in 1 5 9; do holds lost "f$i" "h/f$i"; done
+fsck 0 -fn lost
+clean lost "  clean for stock e2fsck, too"
+
 # Maps for which there is no space stay; what was repaired before is kept, and other maps are written.
 mkdir g
 seq 100000 260000 >g/frag
@@ -159,4 +173,4 @@ else
 	equal "nothing is repaired where a block cannot be read" "$((RC & 9))" 8
 	is "  nor are zeros put in its place" cmp -s before medium
 fi
-done_testing 60
+done_testing 67

@@ -86,7 +86,7 @@ equal "  with grace times" "$(graces bad)" 2
 # Limits of owners with and without files are found where the tree does not lead to them.
 cp bad limits
 listed limits >wanted
-for what in "0 quota-file-damaged the header" "1 quota-usage the root of the tree"; do
+for what in "0 quota-file-damaged the header" "1 quota-usage the root of the tree" "5 quota-usage the leaf of the owners of files"; do
 	read -r block id what <<<"$what"
 	cp limits bad
 	dd if=/dev/zero of=bad bs=1024 seek=$(($(at "$block") / 1024)) count=1 conv=notrunc status=none
@@ -116,4 +116,4 @@ is "  with one link" grep -q '^Links: 1 ' .stat
 equal "  usage is right" "$(listed bad | awk 'NR > 1 { print $1, $5 }')" "0 2
 5 6"
 clean bad "  clean for stock e2fsck, too"
-done_testing 33
+done_testing 38

@@ -69,8 +69,11 @@ END_TEST
 START_TEST(checksum_covers_everything)
 {
 	uint8_t node[1024];
+	uint32_t seed;
 
 	FIX(extent_block, node);
+	ck_assert(xw_extent_block_seed(node, sizeof(node), &seed));
+	ck_assert_uint_eq(seed, holes_seed());
 	for (unsigned i = 0; i < 8 * sizeof(node); i++) {
 		node[i / 8] ^= (uint8_t)(1u << i % 8);
 		ck_assert_int_ne(xw_extent_block_verify(node, sizeof(node), holes_seed()), 0);
@@ -78,6 +81,8 @@ START_TEST(checksum_covers_everything)
 	}
 	ck_assert_int_eq(xw_extent_block_verify(node, sizeof(node), holes_seed() ^ 1),
 			 XW_ERR_CHECKSUM);
+	node[5] = 1; /* eh_max */
+	ck_assert(!xw_extent_block_seed(node, sizeof(node), &seed));
 }
 END_TEST
 

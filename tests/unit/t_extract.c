@@ -54,6 +54,11 @@ static bool host_has(struct host *h, const char *path, struct stat *st)
 
 /* ---- places ---- */
 
+static int parent_of(struct xw_extract_dirs *p, const char *path, int *fd, const char **name)
+{
+	return xw_extract_dirs_parent(p, path, strlen(path), fd, name);
+}
+
 /*
  * Deeper than the levels that stay open, and back: always the directory of the path. With few
  * levels, too.
@@ -83,15 +88,14 @@ START_TEST(deep_places)
 			char part[sizeof(path)];
 
 			snprintf(part, sizeof(part), "%.*slast", (int)cut, path);
-			ck_assert_int_eq(xw_extract_dirs_parent(&p, part, &fd, &name), 0);
+			ck_assert_int_eq(parent_of(&p, part, &fd, &name), 0);
 			ck_assert_str_eq(name, "last");
 			ck_assert_int_eq(fstat(fd, &by_fd), 0);
 			snprintf(part, sizeof(part), "%.*s.", (int)cut, path);
 			ck_assert(host_has(&h, part, &by_path));
 			ck_assert_uint_eq(by_fd.st_ino, by_path.st_ino);
 			if (at % 10 == 0) {
-				ck_assert_int_eq(xw_extract_dirs_parent(&p, "e/f/x", &fd, &name),
-						 0);
+				ck_assert_int_eq(parent_of(&p, "e/f/x", &fd, &name), 0);
 				ck_assert_str_eq(name, "x");
 			}
 		}
@@ -117,13 +121,13 @@ START_TEST(places_follow_no_links)
 	ck_assert_int_eq(symlink("/tmp", link), 0);
 	snprintf(link, sizeof(link), "%s/dangling", h.top);
 	ck_assert_int_eq(symlink("made", link), 0);
-	ck_assert_int_eq(xw_extract_dirs_parent(&p, "to-tmp/x", &fd, &name), -ENOTDIR);
-	ck_assert_int_eq(xw_extract_dirs_parent(&p, "to-tmp/a/x", &fd, &name), -ENOTDIR);
-	ck_assert_int_eq(xw_extract_dirs_parent(&p, "dangling/x", &fd, &name), -ENOTDIR);
+	ck_assert_int_eq(parent_of(&p, "to-tmp/x", &fd, &name), -ENOTDIR);
+	ck_assert_int_eq(parent_of(&p, "to-tmp/a/x", &fd, &name), -ENOTDIR);
+	ck_assert_int_eq(parent_of(&p, "dangling/x", &fd, &name), -ENOTDIR);
 	ck_assert(!host_has(&h, "made", &st));
-	ck_assert_int_eq(xw_extract_dirs_parent(&p, "a/b", &fd, &name), 0);
+	ck_assert_int_eq(parent_of(&p, "a/b", &fd, &name), 0);
 	/* the name alone is nobody's to follow or not */
-	ck_assert_int_eq(xw_extract_dirs_parent(&p, "to-tmp", &fd, &name), 0);
+	ck_assert_int_eq(parent_of(&p, "to-tmp", &fd, &name), 0);
 	xw_extract_dirs_close(&p);
 	host_drop(&h);
 }
@@ -142,12 +146,12 @@ START_TEST(places_lead_down)
 
 	host_make(&h);
 	ck_assert_int_eq(xw_extract_dirs_open(&p, h.top), 0);
-	ck_assert_int_eq(xw_extract_dirs_parent(&p, "a/x", &fd, &name), 0);
+	ck_assert_int_eq(parent_of(&p, "a/x", &fd, &name), 0);
 	for (size_t i = 0; i < XW_ARRAY_SIZE(bad); i++)
-		ck_assert_int_eq(xw_extract_dirs_parent(&p, bad[i], &fd, &name), -EINVAL);
+		ck_assert_int_eq(parent_of(&p, bad[i], &fd, &name), -EINVAL);
 	ck_assert(!host_has(&h, "b", &st));
-	ck_assert_int_eq(xw_extract_dirs_parent(&p, "", &fd, &name), 0);
-	ck_assert_int_eq(xw_extract_dirs_parent(&p, "a/...", &fd, &name), 0);
+	ck_assert_int_eq(parent_of(&p, "", &fd, &name), 0);
+	ck_assert_int_eq(parent_of(&p, "a/...", &fd, &name), 0);
 	ck_assert_str_eq(name, "...");
 	xw_extract_dirs_close(&p);
 	host_drop(&h);

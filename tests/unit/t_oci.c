@@ -175,6 +175,41 @@ START_TEST(choices)
 }
 END_TEST
 
+/* A signature is no image beside the one that it signs. */
+START_TEST(referrers)
+{
+	static const struct {
+		size_t len; /* of the tag */
+		const char *more;
+		bool about; /* it refers to the image */
+	} cases[] = {
+		{71, "", true},      {71, ".sig", true}, {71, ".", true},  {71, "x", false},
+		{71, "-sig", false}, {70, "", false},    {70, ".", false}, {0, "", false},
+		{6, "", false},      {7, "", false},     {0, ".", false},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++) {
+		struct xw_oci_desc v[] = {desc(3, "", NULL), desc(1, "x", NULL), desc(2, "", NULL),
+					  desc(0, "x", NULL)};
+		const int first = cases[i].about ? 0 : XW_ERR_INPUT;
+		char tag[96];
+
+		snprintf(tag, sizeof(tag), "%.*s%s", (int)cases[i].len, v[1].digest.text,
+			 cases[i].more);
+		if (cases[i].len > 6)
+			tag[6] = '-';
+		v[2].ref = tag;
+		ck_assert_int_eq(chosen(v + 1, 2, NULL, false, true), first);
+		v[0].ref = tag;
+		v[3].digest = v[1].digest;
+		ck_assert_int_eq(chosen(v, 3, NULL, false, true), first < 0 ? first : 1);
+		ck_assert_int_eq(chosen(v, 4, NULL, false, true), first < 0 ? first : 1);
+		v[2].ref = v[1].digest.text;
+		ck_assert_int_eq(chosen(v + 1, 2, NULL, false, true), XW_ERR_INPUT);
+	}
+}
+END_TEST
+
 START_TEST(tags)
 {
 	const char *one[] = {"docker.io/library/alpine:latest"}, *two[] = {"me/app:1", "me/app:2"};
@@ -210,6 +245,7 @@ int main(void)
 	tcase_add_test(tc, platforms);
 	tcase_add_test(tc, media);
 	tcase_add_test(tc, choices);
+	tcase_add_test(tc, referrers);
 	tcase_add_test(tc, tags);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -110,12 +110,15 @@ START_TEST(key_stays)
 	const struct xw_hash_key key = xw_hash_process_key();
 	struct xw_table t = {0};
 
+	ck_assert(!xw_numbers_has(&t, 1));
 	for (uint64_t i = 1; i <= KEYS; i++) {
 		ck_assert_int_eq(xw_numbers_add(&t, i), 1);
 		ck_assert_mem_eq(&t.key, &key, sizeof(key));
 	}
 	for (uint64_t i = 1; i <= KEYS; i++)
 		ck_assert_int_eq(xw_numbers_add(&t, i), 0);
+	for (uint64_t i = 1; i <= 2 * KEYS; i++)
+		ck_assert_int_eq(xw_numbers_has(&t, i), i <= KEYS);
 	xw_table_free(&t);
 }
 END_TEST
