@@ -236,7 +236,7 @@ int xw_target_check(struct xw_mkfs *m, const char *path, struct xw_target *t)
 		return xw_fail_errno(&m->diag, XW_ERR_IO, errno, "%s", path);
 	t->is_block = t->exists && S_ISBLK(st.st_mode);
 	if (t->exists && !t->is_block && !S_ISREG(st.st_mode))
-		return xw_fail(&m->diag, XW_ERR_USAGE,
+		return xw_fail(&m->diag, XW_ERR_INPUT,
 			       "%s: neither a regular file nor a block device", path);
 	rc = check_replace(m, t);
 	if (!rc)
@@ -406,7 +406,7 @@ int xw_target_open(struct xw_mkfs *m, struct xw_target *t)
 	int rc;
 
 	if (t->is_block && bytes > t->have)
-		return xw_fail(&m->diag, XW_ERR_USAGE,
+		return xw_fail(&m->diag, XW_ERR_LIMIT,
 			       "%s: SIZE of %llu bytes is larger than the device (%llu)", t->path,
 			       (unsigned long long)bytes, (unsigned long long)t->have);
 	if (m->plan_only)

@@ -106,6 +106,7 @@ static int mark_used(struct range *r, xw_blk start, uint64_t len)
 static int range_init(struct range *r, const struct xw_geo *geo, uint32_t first, uint32_t groups,
 		      struct xw_diag *diag)
 {
+	xw_blk reach;
 	int rc = 0;
 
 	memset(r, 0, sizeof(*r));
@@ -117,11 +118,11 @@ static int range_init(struct range *r, const struct xw_geo *geo, uint32_t first,
 	r->end = first + (uint64_t)groups >= geo->groups ? geo->blocks
 							 : xw_geo_group_start(geo, first + groups);
 	xw_map_init(&r->map, geo, first);
-	/* including those after the range: the last object's search may go beyond its end */
-	for (size_t i = 0; i < geo->n_bad && !rc; i++) {
-		if (geo->bad[i] >= r->start)
-			rc = mark_used(r, geo->bad[i], 1);
-	}
+	/* The search for the last objects may go beyond the range; see choose() for how far. */
+	reach = r->end + groups + 3 * (uint64_t)geo->blocks_per_group;
+	for (size_t i = XW_LOWER_BOUND(k, geo->n_bad, geo->bad[k] >= r->start);
+	     i < geo->n_bad && geo->bad[i] < reach && !rc; i++)
+		rc = mark_used(r, geo->bad[i], 1);
 	return rc;
 }
 
