@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Invariant: a unit of the old contents is in the undo file before it is first overwritten. Each
+ * Invariant: a unit of the old contents is in the undo file, with its key and a header of an
+ * unfinished file, before it is first overwritten: a process that is killed loses nothing. Each
  * unit is saved once, in runs; units after the old end need no undo.
  *
  * Several threads may write and read: one lock is held while a range is saved.
@@ -57,10 +58,11 @@ static int save_run(struct undo_dev *r, uint64_t first, size_t n)
 static int save(struct undo_dev *r, uint64_t off, uint64_t len)
 {
 	const uint64_t end = xw_div_up(XW_MIN(off + len, r->old_size), UNIT);
-	uint64_t at = off / UNIT, start, n;
+	uint64_t at = off / UNIT, start, n, keys;
 	int rc = 0;
 
 	pthread_mutex_lock(&r->lock);
+	keys = r->file.n_keys;
 	while (at < end && !rc) {
 		if (!xw_blockset_next_in(r->saved, at, end, &start, &n))
 			start = end, n = 0;
@@ -72,6 +74,8 @@ static int save(struct undo_dev *r, uint64_t off, uint64_t len)
 		}
 		at += n;
 	}
+	if (!rc && r->file.n_keys > keys)
+		rc = xw_undo_file_keep(&r->file);
 	pthread_mutex_unlock(&r->lock);
 	return rc;
 }

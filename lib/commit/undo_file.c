@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Writes an undo file: keys and contents alternately, the header last. */
+/* Writes an undo file: keys and contents alternately, then the header. */
 #include "config.h"
 
 #include "commit/undo_file.h"
@@ -66,7 +66,8 @@ int xw_undo_file_put(struct xw_undo_file *f, uint64_t at, const uint8_t *buf, si
 	return 0;
 }
 
-int xw_undo_file_finish(struct xw_undo_file *f, const uint8_t new_super[XW_SUPER_SIZE])
+/* Write keys, superblock and header of what is in the file so far. */
+static int put_state(struct xw_undo_file *f, const uint8_t new_super[XW_SUPER_SIZE], bool finished)
 {
 	const struct xw_undo_header h = {
 		.keys = f->n_keys,
@@ -75,7 +76,7 @@ int xw_undo_file_finish(struct xw_undo_file *f, const uint8_t new_super[XW_SUPER
 		.unit = f->unit,
 		.fs_unit = f->fs_unit,
 		.super_csum = xw_crc32c(~0u, new_super, XW_SUPER_SIZE),
-		.finished = true,
+		.finished = finished,
 		.offset = f->offset,
 		.size_before = f->size_before,
 		.size_after = f->size_after,
@@ -88,8 +89,20 @@ int xw_undo_file_finish(struct xw_undo_file *f, const uint8_t new_super[XW_SUPER
 	xw_undo_header_encode(&h, header);
 	if (!rc)
 		rc = xw_dev_pwrite(f->dev, super, sizeof(super), f->super_at * f->unit);
-	if (!rc)
-		rc = xw_dev_pwrite(f->dev, header, sizeof(header), 0);
+	return rc ? rc : xw_dev_pwrite(f->dev, header, sizeof(header), 0);
+}
+
+int xw_undo_file_keep(struct xw_undo_file *f)
+{
+	static const uint8_t unknown[XW_SUPER_SIZE];
+
+	return put_state(f, unknown, false);
+}
+
+int xw_undo_file_finish(struct xw_undo_file *f, const uint8_t new_super[XW_SUPER_SIZE])
+{
+	int rc = put_state(f, new_super, true);
+
 	if (!rc)
 		rc = xw_dev_set_size(f->dev, f->end * f->unit);
 	return rc ? rc : xw_dev_flush(f->dev);

@@ -34,6 +34,11 @@ void xw_undo_file_continue(struct xw_undo_file *f, const struct xw_undo_header *
  */
 int xw_undo_file_put(struct xw_undo_file *f, uint64_t at, const uint8_t *buf, size_t n,
 		     size_t size);
+/*
+ * Make what was added readable, as an unfinished file: from then on its contents survive the death
+ * of the process.
+ */
+int xw_undo_file_keep(struct xw_undo_file *f);
 /* Write the header and the superblock that the image has after the change; durable. */
 int xw_undo_file_finish(struct xw_undo_file *f, const uint8_t new_super[XW_SUPER_SIZE]);
 

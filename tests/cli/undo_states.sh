@@ -150,4 +150,30 @@ undo u img
 equal "a file that has grown since is not cut" "$RC $(stat -c %s img) $(grep -c "nothing to restore: u has no old contents" .err)" "0 $((9 << 20)) 1"
 undo -z other undo-mkfs missing
 equal "an image that is missing: no other undo file" "$RC $(stat -c %s other)" "1 $((8 << 20))"
-done_testing 70
+
+# A run that is killed while it waits for the rest of its archive: what it has overwritten is in the undo file.
+head -c 3000000 /dev/urandom >big && tar -cf big.tar big
+rm -f img u && mkfs -q -L before -d big.tar img 8M
+works "an image"
+cp img kept
+mkfifo feed
+"$MKFS" -q -F -z u -d - img 6M <feed >/dev/null 2>&1 &
+killed=$!
+exec 9>feed
+head -c 1500000 big.tar >&9
+for _ in $(seq 300); do cmp -s img kept || break; sleep .1; done
+kill -KILL $killed && wait $killed 2>/dev/null
+exec 9>&-
+is "a killed run has changed the image" test "$(cmp -s img kept; echo $?)" = 1
+cp img broken
+undo u img
+fails 1 "its change was not finished" "  its undo file is used with -f only"
+undo -f u img
+is "  which restores every byte" cmp img kept
+if command -v e2undo >/dev/null; then
+	timeout -s KILL 60 e2undo -f u broken >/dev/null 2>&1
+	is "  as e2undo does, which sets the time of the last write" cmp -i 2048 broken kept
+else
+	skip "  as e2undo does" "e2undo is not installed" 1
+fi
+done_testing 75
