@@ -115,7 +115,7 @@ struct xw_dev {
  * Open a regular file or block device and take an advisory exclusive lock (shared when RDONLY). A
  * block device is opened with O_EXCL as well when writing, which fails if it is mounted, unless
  * MOUNTED is given.
- * XW_ERR_NOTFOUND, XW_ERR_EXISTS (exists, with EXCL), XW_ERR_BUSY, XW_ERR_USAGE (other file type),
+ * XW_ERR_NOTFOUND, XW_ERR_EXISTS (exists, with EXCL), XW_ERR_BUSY, XW_ERR_INPUT (other file type),
  * XW_ERR_HOSTFULL, XW_ERR_IO. Writes: XW_ERR_HOSTFULL when the host is full or cannot store files
  * of this size, else XW_ERR_IO. With DIRECT: XW_ERR_UNSUPPORTED where the host has no direct I/O;
  * its alignment is stored in d->align.

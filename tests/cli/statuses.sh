@@ -117,6 +117,7 @@ done < <(
 	echo "2|export -q --strip-components x -o out.tar image"
 	echo "2|export -q --format zip -o out.tar image"
 	echo "2|export -q -a -o out.zip image"
+	for target in dir fifo; do echo "1|mkfs -q $target 4M"; done
 	echo "2|mkfs -q -b 3000 new 4M"
 	echo "2|mkfs -q new 4X"
 	echo "2|age -q --profile none image"

@@ -302,8 +302,8 @@ START_TEST(file_opening)
 
 	ck_assert_int_eq(xw_dev_open_file(path, 0, &diag, &d), XW_ERR_NOTFOUND);
 	ck_assert_ptr_nonnull(strstr(diag.text, path));
-	ck_assert_int_eq(xw_dev_open_file(dir, 0, NULL, &d), XW_ERR_USAGE);
-	ck_assert_int_eq(xw_dev_open_file("/dev/null", 0, NULL, &d), XW_ERR_USAGE);
+	ck_assert_int_eq(xw_dev_open_file(dir, 0, NULL, &d), XW_ERR_INPUT);
+	ck_assert_int_eq(xw_dev_open_file("/dev/null", 0, NULL, &d), XW_ERR_INPUT);
 	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_CREATE | XW_DEV_RDONLY, NULL, &d),
 			 XW_ERR_USAGE);
 	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_CREATE | XW_DEV_EXCL, NULL, &d), 0);
@@ -335,7 +335,7 @@ START_TEST(fifo_does_not_hang)
 	struct xw_dev *d;
 
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
-	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_RDONLY, &diag, &d), XW_ERR_USAGE);
+	ck_assert_int_eq(xw_dev_open_file(path, XW_DEV_RDONLY, &diag, &d), XW_ERR_INPUT);
 }
 END_TEST
 
