@@ -136,7 +136,7 @@ else
 fi
 if [ -e /dev/full ]; then
 	mkfs -F /dev/full 8M
-	fails 2 "/dev/full" "/dev/full is not an image"
+	fails 1 "/dev/full" "/dev/full is not an image"
 else
 	skip "/dev/full is not an image" "there is no such device" 1
 fi

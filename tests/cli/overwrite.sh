@@ -234,7 +234,7 @@ fi
 
 mkdir dir
 mkfs -F dir 8M
-fails 2 "dir" "a directory is not an image"
+fails 1 "dir" "a directory is not an image"
 mkfs nowhere/img 8M
 fails 1 "nowhere/img" "a missing directory above"
 
