@@ -215,6 +215,8 @@ static int bytes_before(struct xw_undo *u, uint8_t super[XW_SUPER_SIZE], bool *t
 	int rc = 0;
 
 	*there = false;
+	if (u->f.size_after && u->info.size_before < XW_SUPER_OFFSET + XW_SUPER_SIZE)
+		return 0; /* the contents in its place are those of an earlier run */
 	for (size_t i = 0; i < u->pieces.n && !rc; i++) {
 		const struct piece *p = &u->pieces.v[i];
 
@@ -314,18 +316,48 @@ static int old_super(struct xw_undo *u, struct xw_super *sb, bool *there)
 	return rc;
 }
 
-bool xw_undo_cuts(const struct xw_undo *u, const struct xw_dev *dev)
-{
-	return !dev->is_block && !dev->fixed && u->info.finished &&
-	       u->info.size_before < dev->size && u->f.size_after == dev->size;
-}
-
 static uint64_t end_of(const struct xw_super *sb)
 {
 	const uint64_t bs = xw_super_block_size(sb);
 
 	return sb->blocks_count > (uint64_t)INT64_MAX / 2 / bs ? INT64_MAX / 2
 							       : sb->blocks_count * bs;
+}
+
+/*
+ * What an earlier run had written past the size before is contents of a later run in the same undo
+ * file; the cut removes it.
+ */
+static void drop_past(struct xw_undo *u, uint64_t end)
+{
+	size_t n = 0;
+
+	u->info.bytes = 0;
+	for (size_t i = 0; i < u->pieces.n; i++) {
+		struct piece p = u->pieces.v[i];
+
+		if (p.to >= end)
+			continue;
+		p.size = (uint32_t)XW_MIN(p.size, end - p.to);
+		u->info.bytes += p.size;
+		u->pieces.v[n++] = p;
+	}
+	u->info.pieces = u->pieces.n = n;
+}
+
+bool xw_undo_cuts(struct xw_undo *u, const struct xw_dev *dev)
+{
+	struct xw_super is;
+
+	if (dev->is_block || dev->fixed || !u->info.finished || u->info.size_before >= dev->size ||
+	    u->f.size_after != dev->size)
+		return false;
+	/* a change extends a file to the end of its filesystem; what lies behind is not its own */
+	if (xw_super_decode(u->super, &is) ||
+	    dev->size > xw_round_up(end_of(&is), XW_MAX(u->f.fs_unit, u->f.unit)))
+		return false;
+	drop_past(u, u->info.size_before);
+	return true;
 }
 
 /*
@@ -350,6 +382,7 @@ static int find_end(struct xw_undo *u, const struct xw_dev *dev, uint64_t *end)
 
 int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_piece_fn *told, void *arg)
 {
+	const bool cut = xw_undo_cuts(u, dev); /* writing may change the size */
 	uint64_t end, last = dev->size;
 	int rc = find_end(u, dev, &end);
 
@@ -367,7 +400,7 @@ int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_piece_fn *told,
 		rc = xw_dev_check_end(dev, last);
 	if (!rc)
 		rc = write_pieces(u, dev, false, told, arg);
-	if (!rc && xw_undo_cuts(u, dev))
+	if (!rc && cut)
 		rc = xw_dev_set_size(dev, u->info.size_before);
 	return rc ? rc : write_pieces(u, dev, true, told, arg);
 }

@@ -35,8 +35,11 @@ const struct xw_undo_info *xw_undo_info(const struct xw_undo *u);
  * the differences otherwise, and if the change of the file was not finished.
  */
 int xw_undo_match(struct xw_undo *u, struct xw_dev *dev);
-/* Was dev, a file, extended by the change, so that xw_undo_apply() cuts it to its size before? */
-bool xw_undo_cuts(const struct xw_undo *u, const struct xw_dev *dev);
+/*
+ * Was dev, a file, extended by the change to the end of its filesystem, so that xw_undo_apply()
+ * cuts it to its size before? Contents past that size, of a later run, then no longer count.
+ */
+bool xw_undo_cuts(struct xw_undo *u, const struct xw_dev *dev);
 /*
  * Called for each piece that was written, with its blocks in the undo file and in the filesystem.
  */

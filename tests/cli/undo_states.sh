@@ -136,6 +136,8 @@ done <<'END'
 a new file||"$MKFS" -q -z u img 8M|0 B
 a short file|src.tar|head -c 1500 src.tar >img; cp img src.tar; "$MKFS" -q -F -z u img 8M|1.46 KiB
 a file without a filesystem|data|"$MKFS" -q -F -z u img 8M|3.05 MiB
+a new file, twice||"$MKFS" -q -z u img 8M && "$BIN/xw-tune" -z u -L name img|0 B
+a short file, twice|src.tar|"$MKFS" -q -F -z u img 8M && "$DEBUGFS" -w -z u -R "mkdir dir" img|1.46 KiB
 a filesystem, twice|other|"$MKFS" -q -F -z u img 12M && "$BIN/xw-tune" -z u -L name img|8 MiB
 END
 rm -f img u
@@ -148,6 +150,27 @@ mkfs -q -z u img 8M
 truncate -s 9M img
 undo u img
 equal "a file that has grown since is not cut" "$RC $(stat -c %s img) $(grep -c "nothing to restore: u has no old contents" .err)" "0 $((9 << 20)) 1"
+# What lies behind the filesystem is not cut, whatever the sizes in the undo file say.
+rm -f img u
+mkfs -q img 1M
+mkfs -q -F -E offset=1M -z u img 8M
+truncate -s 12M img
+python3 - u <<-'PY'
+	import struct, sys
+	def crc(data):
+	    c = 0xffffffff
+	    for x in data:
+	        c ^= x
+	        for _ in range(8):
+	            c = c >> 1 ^ (0x82f63b78 if c & 1 else 0)
+	    return c
+	b = bytearray(open(sys.argv[1], 'rb').read())
+	struct.pack_into('<Q', b, 0x1f4, 11 << 20)
+	struct.pack_into('<I', b, 0x1fc, crc(b[:0x1fc]))
+	open(sys.argv[1], 'wb').write(b)
+PY
+undo u img
+equal "a filesystem with other contents behind it is not cut" "$RC $(stat -c %s img)" "0 $((12 << 20))"
 undo -z other undo-mkfs missing
 equal "an image that is missing: no other undo file" "$RC $(stat -c %s other)" "1 $((8 << 20))"
 
@@ -176,4 +199,4 @@ if command -v e2undo >/dev/null; then
 else
 	skip "  as e2undo does" "e2undo is not installed" 1
 fi
-done_testing 75
+done_testing 99
