@@ -345,16 +345,27 @@ static void drop_past(struct xw_undo *u, uint64_t end)
 	u->info.pieces = u->pieces.n = n;
 }
 
-bool xw_undo_cuts(struct xw_undo *u, const struct xw_dev *dev)
+/* Does dev, in whatever state, hold the filesystem whose superblock is `of`? */
+static bool is_of(struct xw_dev *dev, const struct xw_super *of)
 {
+	uint8_t super[XW_SUPER_SIZE];
 	struct xw_super is;
+
+	return dev->size >= XW_SUPER_OFFSET + sizeof(super) &&
+	       !xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET) &&
+	       !xw_super_decode(super, &is) && !memcmp(is.uuid, of->uuid, sizeof(is.uuid));
+}
+
+bool xw_undo_cuts(struct xw_undo *u, struct xw_dev *dev)
+{
+	struct xw_super made;
 
 	if (dev->is_block || dev->fixed || !u->info.finished || u->info.size_before >= dev->size ||
 	    u->f.size_after != dev->size)
 		return false;
 	/* a change extends a file to the end of its filesystem; what lies behind is not its own */
-	if (xw_super_decode(u->super, &is) ||
-	    dev->size > xw_round_up(end_of(&is), XW_MAX(u->f.fs_unit, u->f.unit)))
+	if (xw_super_decode(u->super, &made) || !is_of(dev, &made) ||
+	    dev->size > xw_round_up(end_of(&made), XW_MAX(u->f.fs_unit, u->f.unit)))
 		return false;
 	drop_past(u, u->info.size_before);
 	return true;

@@ -38,8 +38,9 @@ int xw_undo_match(struct xw_undo *u, struct xw_dev *dev);
 /*
  * Was dev, a file, extended by the change to the end of its filesystem, so that xw_undo_apply()
  * cuts it to its size before? Contents past that size, of a later run, then no longer count.
+ * A file that holds another filesystem, as may be with -f, is not cut.
  */
-bool xw_undo_cuts(struct xw_undo *u, const struct xw_dev *dev);
+bool xw_undo_cuts(struct xw_undo *u, struct xw_dev *dev);
 /*
  * Called for each piece that was written, with its blocks in the undo file and in the filesystem.
  */

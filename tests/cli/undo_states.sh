@@ -150,6 +150,11 @@ mkfs -q -z u img 8M
 truncate -s 9M img
 undo u img
 equal "a file that has grown since is not cut" "$RC $(stat -c %s img) $(grep -c "nothing to restore: u has no old contents" .err)" "0 $((9 << 20)) 1"
+rm -f img u
+mkfs -q -z u img 8M
+cp other another
+undo -f u another
+equal "-f does not cut another filesystem of this size" "$RC $(stat -c %s another)" "0 $((8 << 20))"
 # What lies behind the filesystem is not cut, whatever the sizes in the undo file say.
 rm -f img u
 mkfs -q img 1M
@@ -199,4 +204,4 @@ if command -v e2undo >/dev/null; then
 else
 	skip "  as e2undo does" "e2undo is not installed" 1
 fi
-done_testing 99
+done_testing 89
