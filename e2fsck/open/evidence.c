@@ -374,14 +374,15 @@ static bool has_root_table(struct xw_dev *dev, const struct xw_image *img)
 {
 	const xw_blk end = XW_MIN(img->sb.blocks_count, (xw_blk)ROOT_SEARCH);
 	const uint32_t bs = img->block_size;
-	auto_free uint8_t *buf = malloc(CHUNK);
+	/* the record of the root is the second of its table, and may be in its second block */
+	const uint32_t more = 2 * img->inode_size > bs ? bs : 0;
+	auto_free uint8_t *buf = malloc(CHUNK + more);
 
 	for (xw_blk blk = img->sb.first_data_block, n; buf && blk < end; blk += n) {
 		n = XW_MIN((uint64_t)CHUNK / bs, end - blk);
-		if (xw_dev_pread(dev, buf, n * bs, blk * bs))
+		if (xw_dev_pread(dev, buf, n * bs + more, blk * bs))
 			continue;
-		/* the record of the root is the second of its table */
-		for (uint64_t i = 0; i * bs + 2 * img->inode_size <= n * bs; i++)
+		for (uint64_t i = 0; i < n; i++)
 			if ((xw_inode_raw_mode(buf + i * bs + img->inode_size) & XW_S_IFMT) ==
 				    XW_S_IFDIR &&
 			    judge_root(dev, img, blk + i, false) <= 0)

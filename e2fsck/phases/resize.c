@@ -204,18 +204,42 @@ int fsck_check_resize(struct fsck *f)
 
 /* ---- bad blocks ---- */
 
-/* Is any block in the clusters of this part of the list metadata, which cannot share a cluster? */
+/* Is it in the place of a backup? A bad block there is left out, and the group has no backup. */
+static bool is_of_backup(const struct fsck *f, xw_blk blk)
+{
+	const struct xw_super *sb = &f->ses.img->sb;
+	const uint64_t group = (blk - sb->first_data_block) / sb->blocks_per_group;
+	struct xw_group_head h;
+
+	if (!group)
+		return false;
+	xw_image_group_head(f->ses.img, group, &h);
+	return h.has_super && !h.meta_bg && blk <= h.super + h.desc_len + h.reserved_len;
+}
+
+/*
+ * Is any block in the clusters of this part of the list metadata, which cannot share a cluster, and
+ * which a bad block cannot be?
+ */
 static bool is_beside_metadata(const struct fsck *f, const struct xw_sysmap *meta, xw_blk blk,
 			       uint64_t len)
 {
 	const struct xw_super *sb = &f->ses.img->sb;
 	const uint64_t size = UINT64_C(1) << xw_image_cluster_bits(f->ses.img);
 	const xw_blk start = blk - (blk - sb->first_data_block) % size;
-	const xw_blk end = start + xw_div_up(blk + len - start, size) * size;
+	const xw_blk end =
+		XW_MIN(start + xw_div_up(blk + len - start, size) * size, (xw_blk)sb->blocks_count);
+	uint64_t n;
 	bool is_meta;
 
-	len = XW_MIN(end, sb->blocks_count) - start;
-	return xw_sysmap_at(meta, start, len, &is_meta) != len || is_meta;
+	for (xw_blk at = start; at < end; at += n) {
+		n = xw_sysmap_at(meta, at, end - at, &is_meta);
+		if (is_meta && !is_of_backup(f, at))
+			return true;
+		if (is_meta)
+			n = 1;
+	}
+	return false;
 }
 
 /* *good: the list has only valid block numbers, and none of metadata, which cannot be moved. */

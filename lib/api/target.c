@@ -548,7 +548,7 @@ void xw_target_close(struct xw_target *t, bool ok)
 	struct stat st;
 
 	if (t->undo && !ok) /* a failed run can be undone, too */
-		(void)xw_undo_dev_finish(t->dev);
+		(void)xw_undo_dev_abandon(t->dev);
 	xw_dev_close(t->dev);
 	t->dev = NULL;
 	xw_newfile_close(t->file);

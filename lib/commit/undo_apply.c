@@ -12,6 +12,7 @@
 #include "base/types.h"
 #include "base/vec.h"
 #include "commit/undo_file.h"
+#include "dev/partition.h"
 
 #define CHUNK ((size_t)1 << 20)
 
@@ -250,10 +251,35 @@ static int other_state(struct xw_undo *u, const struct xw_dev *dev,
 	if (xw_super_decode(super, &is) || xw_super_decode(u->super, &was))
 		return xw_fail(u->diag, XW_ERR_STATE,
 			       "%s: is not in the state that the undo file is for", dev->name);
+	u->info.other = memcmp(is.uuid, was.uuid, sizeof(is.uuid)) != 0;
 	return xw_fail(u->diag, XW_ERR_STATE, "%s: %s", dev->name,
-		       memcmp(is.uuid, was.uuid, sizeof(is.uuid)) != 0
+		       u->info.other
 			       ? "the undo file is for another filesystem: the UUID differs"
 			       : "has been changed since the change that the undo file is for");
+}
+
+/*
+ * The first bytes of a disk are no secret, and say nothing about what is behind them: where an undo
+ * file is not of a filesystem, they do not show that it is of this disk.
+ */
+static int check_disk(struct xw_undo *u, struct xw_dev *dev)
+{
+	struct xw_partitions table = {.n = 0};
+	struct xw_super sb;
+	int rc;
+
+	if (!dev->ops->partitions || !xw_super_decode(u->super, &sb))
+		return 0;
+	rc = dev->ops->partitions(dev, &table);
+	if (!rc && *table.type)
+		rc = xw_fail(u->diag, XW_ERR_STATE,
+			     "%s: has a %s partition table, and the undo file is not of a "
+			     "filesystem",
+			     dev->name, table.type);
+	else if (rc)
+		rc = xw_fail(u->diag, rc, "%s: cannot read the partition table", dev->name);
+	xw_partitions_free(&table);
+	return rc;
 }
 
 int xw_undo_match(struct xw_undo *u, struct xw_dev *dev)
@@ -267,9 +293,10 @@ int xw_undo_match(struct xw_undo *u, struct xw_dev *dev)
 			       u->dev->name);
 	if (dev->size >= XW_SUPER_OFFSET + sizeof(super))
 		rc = xw_dev_pread(dev, super, sizeof(super), XW_SUPER_OFFSET);
-	if (rc || !memcmp(super, u->super, sizeof(super)))
+	if (rc)
 		return rc;
-	return other_state(u, dev, super);
+	return memcmp(super, u->super, sizeof(super)) != 0 ? other_state(u, dev, super)
+							   : check_disk(u, dev);
 }
 
 /* ---- writing ---- */

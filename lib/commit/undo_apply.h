@@ -17,6 +17,7 @@ struct xw_undo_info {
 	bool finished; /* false: the change failed, or was killed */
 	uint32_t block_size; /* unit of positions in the filesystem */
 	uint64_t size_before; /* of an image that xw_undo_cuts(), in bytes from `offset` on */
+	bool other; /* after xw_undo_match(): the undo file is for another filesystem */
 	bool undone; /* after xw_undo_match(): dev is in the state before the change already */
 };
 

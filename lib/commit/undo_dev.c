@@ -176,6 +176,11 @@ int xw_undo_dev_finish(struct xw_dev *d)
 	return rc;
 }
 
+int xw_undo_dev_abandon(struct xw_dev *d)
+{
+	return recorder(d)->file.n_keys ? xw_undo_dev_finish(d) : 0;
+}
+
 /* ---- opening ---- */
 
 int xw_undo_dev_exists(const char *path, struct xw_diag *diag)

@@ -22,5 +22,7 @@ int xw_undo_dev_exists(const char *path, struct xw_diag *diag);
  * unfinished, and e2undo accepts it only with -f.
  */
 int xw_undo_dev_finish(struct xw_dev *d);
+/* The same after a failure, unless nothing was overwritten: then closing removes the file. */
+int xw_undo_dev_abandon(struct xw_dev *d);
 
 #endif

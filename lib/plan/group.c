@@ -153,14 +153,15 @@ static uint32_t group_blocks(const struct xw_geo *geo, uint32_t group)
 /* The map that contains a group, and the first group of the map's range; NULL: use a formula. */
 static const struct xw_geo_map *map_of(const struct xw_geo *geo, uint32_t group, uint32_t *first)
 {
-	const struct xw_geo_map *own = geo->maps + geo->n_common;
 	const size_t n = geo->n_maps - geo->n_common;
+	const struct xw_geo_map *own;
 	size_t i;
 
 	*first = 0;
 	if (!geo->n_maps || geo->kind != XW_GEO_SIZED || geo->packed_meta)
 		return geo->n_maps ? &geo->maps[0] : NULL;
 	*first = group & ~(geo->flex_size - 1);
+	own = geo->maps + geo->n_common;
 	i = XW_LOWER_BOUND(k, n, own[k].first_group >= *first);
 	if (i < n && own[i].first_group == *first)
 		return &own[i];

@@ -227,7 +227,11 @@ static void advise(const struct args *args, const struct xw_undo_info *info)
 		if (what || info->finished)
 			return;
 	}
-	cli_hint("-f restores the image anyway");
+	if (info->other)
+		cli_hint("name the image, or its --partition, that the undo file is for; -f would "
+			 "overwrite this filesystem");
+	else
+		cli_hint("-f restores the image anyway");
 }
 
 static int run(const struct args *args)

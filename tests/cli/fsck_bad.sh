@@ -117,6 +117,15 @@ fi
 mkfs -q -F -t ext4 -b 1024 -d d img 16M
 works "an image again"
 
+# In the place of a backup: the group has none, and the list is right.
+printf '8194\n12000\n' >list
+mkfs -q -F -t ext4 -b 1024 -l list img2 16M
+"$FSCK" -fn img2 >.out 2>.err
+equal "a bad block in the place of a backup: -n" "$?" 0
+"$FSCK" -fy img2 >.out 2>.err
+equal "  -y" "$? $("$DEBUGFS" -R 'blocks <1>' img2 2>/dev/null | tr -d '\n')" "0 8194 12000 "
+clean img2 "  as for stock e2fsck"
+
 if [ -z "$preload" ] || [ "$asan" != 0 ]; then
 	skip "a medium with bad blocks" "needs the preload library, and no sanitizer"
 else
@@ -133,4 +142,4 @@ else
 	XW_BAD_BLOCKS=14000 LD_PRELOAD=$preload "$FSCK" -y -c img >.out 2>.err || RC=$?
 	is "  one block is one block" grep -q 'img: 1 bad block found' .err
 fi
-done_testing 66
+done_testing 69

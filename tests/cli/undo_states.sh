@@ -96,7 +96,7 @@ undo undo-mkfs zeros
 is "of nothing: no -f" sh -c '! grep -q -e "-f restores" .err && grep -q "no ext2, ext3 or ext4 filesystem is at byte 0" .err'
 mkfs -q other 8M
 undo undo-mkfs other
-is "of another filesystem: -f" grep -q -e "-f restores" .err
+is "of another filesystem: another image" grep -q "name the image, or its --partition" .err
 
 # -F overwrites no undo file.
 for force in -q -F; do
@@ -199,9 +199,30 @@ fails 1 "its change was not finished" "  its undo file is used with -f only"
 undo -f u img
 is "  which restores every byte" cmp img kept
 if command -v e2undo >/dev/null; then
-	timeout -s KILL 60 e2undo -f u broken >/dev/null 2>&1
+	e2undo -f u broken >/dev/null 2>&1
 	is "  as e2undo does, which sets the time of the last write" cmp -i 2048 broken kept
 else
 	skip "  as e2undo does" "e2undo is not installed" 1
 fi
-done_testing 89
+
+# A failed run that had nothing to save leaves no undo file, which would stop the next run.
+rm -rf img u many
+mkdir many
+head -c 9000000 /dev/zero | tr '\0' x >many/large
+mkfs -q -z u -d many img 1M
+fails 1 "image too small" "a new file that is too small"
+is "  no image, no undo file" gone u
+mkfs -q -z u -d many img 24M
+works "  the next run needs no other name"
+
+# The first bytes of a disk do not show that an undo file is of it.
+"$KIT/disk.py" disk dos 16 1024:8192
+cp disk kept
+mkfs -q -FF -z over disk
+works "a filesystem over a disk"
+undo -z redo over disk
+is "  its undo file restores the disk" cmp disk kept
+undo redo disk
+fails 1 "has a dos partition table, and the undo file is not of a filesystem" "  that of the restore is not applied"
+is "  the disk is as it was" cmp disk kept
+done_testing 96
