@@ -325,7 +325,7 @@ def _(n, tool):
     return [tool, "o.img"] if tool in ("xw-freefrag", "xw-dump") else reader(tool)
 
 
-@case("inodes, xw-tune", "-O metadata_csum", "-O ^metadata_csum", "-U random", "-I 512", "-O ^dir_index", "-O itree", "-O ^has_journal", "-O ^64bit", last=65536)
+@case("inodes, xw-tune", "-O metadata_csum", "-O ^metadata_csum", "-U random", "-I 512", "-O ^dir_index", "-O itree", "-O ^has_journal", last=65536)
 def _(n, how):
     files(n)
     image(options=ROOM + {"-O metadata_csum": ("-O", "^metadata_csum")}.get(how, ()))

@@ -355,7 +355,7 @@ static const struct {
 	{{0}, {1}, false}, /* the superblock */
 	{{0}, {700, 130}, false}, /* a bitmap */
 	{{0}, {700, 701, TABLE}, false},
-	{{0}, {700, 8193}, false}, /* the copy */
+	{{0}, {700, 8193}, true}, /* the copy, which its group then does not have */
 };
 
 START_TEST(bad_block_lists)
