@@ -21,9 +21,12 @@ struct debugfs_args {
 int debugfs_args_parse(struct debugfs_args *args, int argc, char **argv);
 void debugfs_args_free(struct debugfs_args *args);
 
-/* Run requests until the input ends or d->quit is set. */
+/* Ask for requests and run them until the input ends or d->quit is set. */
 void debugfs_prompt(struct dbg *d);
-/* Likewise; returns the errno of a failed read, after which changes are not committed, or 0. */
+/*
+ * Run the requests in a file until it ends or d->quit is set. Returns 0 or the errno of a failed
+ * read; the changes of a script that could not be read to its end are not committed.
+ */
 int debugfs_script(struct dbg *d, FILE *in, bool echo);
 
 /*

@@ -4,10 +4,12 @@
 
 #include "facts/counts.h"
 
+#include "disk/indirect.h"
+
 void fsck_count_indirect(struct fsck_counts *c, const struct xw_inode *in)
 {
 	for (size_t level = 0; level < XW_ARRAY_SIZE(c->indirect); level++)
-		c->indirect[level] += xw_inode_slot(in, (12 + level)) != 0;
+		c->indirect[level] += xw_inode_slot(in, XW_IND_SLOT + (unsigned)level) != 0;
 }
 
 static void count_type(struct fsck_counts *c, const struct xw_inode *in, bool has_map)

@@ -375,12 +375,12 @@ static bool has_root_table(struct xw_dev *dev, const struct xw_image *img)
 	const xw_blk end = XW_MIN(img->sb.blocks_count, (xw_blk)ROOT_SEARCH);
 	const uint32_t bs = img->block_size;
 	/* the record of the root is the second of its table, and may be in its second block */
-	const uint32_t more = 2 * img->inode_size > bs ? bs : 0;
-	auto_free uint8_t *buf = malloc(CHUNK + more);
+	const uint32_t more = 2 * img->inode_size > bs;
+	auto_free uint8_t *buf = malloc(CHUNK + (size_t)more * bs);
 
-	for (xw_blk blk = img->sb.first_data_block, n; buf && blk < end; blk += n) {
-		n = XW_MIN((uint64_t)CHUNK / bs, end - blk);
-		if (xw_dev_pread(dev, buf, n * bs + more, blk * bs))
+	for (xw_blk blk = img->sb.first_data_block, n; buf && blk + more < end; blk += n) {
+		n = XW_MIN((uint64_t)CHUNK / bs, end - more - blk);
+		if (xw_dev_pread(dev, buf, (n + more) * bs, blk * bs))
 			continue;
 		for (uint64_t i = 0; i < n; i++)
 			if ((xw_inode_raw_mode(buf + i * bs + img->inode_size) & XW_S_IFMT) ==

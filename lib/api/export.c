@@ -170,7 +170,10 @@ static bool is_for_sources(const char *option)
 	return false;
 }
 
-/* As tar -a, an unknown suffix means a plain tar archive; another format must not be one. */
+/*
+ * As with tar -a, an unknown suffix gives a plain tar archive. The suffix of a format that cannot
+ * be written is refused.
+ */
 static int set_suffix(struct xw_export *x, const char *file)
 {
 	const char *foreign = xw_archive_foreign_suffix(file);

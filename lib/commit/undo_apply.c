@@ -383,14 +383,14 @@ static bool is_of(struct xw_dev *dev, const struct xw_super *of)
 	       !xw_super_decode(super, &is) && !memcmp(is.uuid, of->uuid, sizeof(is.uuid));
 }
 
-bool xw_undo_cuts(struct xw_undo *u, struct xw_dev *dev)
+bool xw_undo_plan_cut(struct xw_undo *u, struct xw_dev *dev)
 {
 	struct xw_super made;
 
 	if (dev->is_block || dev->fixed || !u->info.finished || u->info.size_before >= dev->size ||
 	    u->f.size_after != dev->size)
 		return false;
-	/* a change extends a file to the end of its filesystem; what lies behind is not its own */
+	/* a change extends a file up to the end of its filesystem; bytes behind that are not cut */
 	if (xw_super_decode(u->super, &made) || !is_of(dev, &made) ||
 	    dev->size > xw_round_up(end_of(&made), XW_MAX(u->f.fs_unit, u->f.unit)))
 		return false;
@@ -420,7 +420,7 @@ static int find_end(struct xw_undo *u, const struct xw_dev *dev, uint64_t *end)
 
 int xw_undo_apply(struct xw_undo *u, struct xw_dev *dev, xw_undo_piece_fn *told, void *arg)
 {
-	const bool cut = xw_undo_cuts(u, dev); /* writing may change the size */
+	const bool cut = xw_undo_plan_cut(u, dev); /* writing may change the size */
 	uint64_t end, last = dev->size;
 	int rc = find_end(u, dev, &end);
 

@@ -16,7 +16,7 @@ struct xw_undo_info {
 	uint64_t bytes, pieces; /* size of all contents, and number of runs */
 	bool finished; /* false: the change failed, or was killed */
 	uint32_t block_size; /* unit of positions in the filesystem */
-	uint64_t size_before; /* of an image that xw_undo_cuts(), in bytes from `offset` on */
+	uint64_t size_before; /* for xw_undo_plan_cut(), in bytes from `offset` on */
 	bool other; /* after xw_undo_match(): the undo file is for another filesystem */
 	bool undone; /* after xw_undo_match(): dev is in the state before the change already */
 };
@@ -38,16 +38,16 @@ const struct xw_undo_info *xw_undo_info(const struct xw_undo *u);
 int xw_undo_match(struct xw_undo *u, struct xw_dev *dev);
 /*
  * Was dev, a file, extended by the change to the end of its filesystem, so that xw_undo_apply()
- * cuts it to its size before? Contents past that size, of a later run, then no longer count.
- * A file that holds another filesystem, as may be with -f, is not cut.
+ * cuts it to its size before? If so, contents past that size, which a later run has saved, are
+ * dropped from u and from xw_undo_info(). A file that holds another filesystem is not cut.
  */
-bool xw_undo_cuts(struct xw_undo *u, struct xw_dev *dev);
+bool xw_undo_plan_cut(struct xw_undo *u, struct xw_dev *dev);
 /*
  * Called for each piece that was written, with its blocks in the undo file and in the filesystem.
  */
 typedef void xw_undo_piece_fn(void *arg, uint32_t size, uint64_t from, uint64_t to);
 /*
- * Write all saved blocks back, cut the file if xw_undo_cuts(), and flush. XW_ERR_INPUT before
+ * Write all saved blocks back, cut the file if xw_undo_plan_cut(), and flush. XW_ERR_INPUT before
  * anything is written if a block lies beyond the end of the filesystem before and after its change
  * or of a block device, or further beyond the end of a file than the total size of all saved
  * blocks.

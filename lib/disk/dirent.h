@@ -52,8 +52,8 @@ enum xw_ftype xw_ftype_of_mode(uint32_t mode);
  */
 int xw_dirent_decode(const void *block, uint32_t block_size, uint32_t off, struct xw_dirent *out);
 /*
- * The header of an entry (XW_DIRENT_HDR bytes) as it is, unchecked; name points behind it, where
- * not all of its bytes need be.
+ * Decode the header of an entry, XW_DIRENT_HDR bytes, without any check. out->name points to the
+ * byte after the header; whether the buffer holds name_len bytes there, the caller knows.
  */
 void xw_dirent_peek(const void *entry, struct xw_dirent *out);
 /* Are these 12 bytes the "." of directory `ino`, as far as number and name go? */

@@ -40,7 +40,10 @@ struct xw_undo_header {
 	uint32_t super_csum;
 	bool finished;
 	uint64_t offset; /* start of the filesystem in its image, in bytes */
-	/* Bytes from there to the end of the image before and after a change; 0: unknown. */
+	/*
+	 * Bytes from there to the end of the image before a change (0: a new file) and after it.
+	 * size_after 0: both are unknown.
+	 */
 	uint64_t size_before, size_after;
 };
 

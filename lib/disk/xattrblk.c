@@ -63,16 +63,6 @@ int xw_xattr_bhdr_decode(const void *block, struct xw_xattr_bhdr *out)
 	return get32(d->magic) == XW_XATTR_MAGIC && out->blocks == 1 ? 0 : XW_ERR_CORRUPT;
 }
 
-uint32_t xw_xattr_magic(const void *p)
-{
-	return peek32(p);
-}
-
-bool xw_xattr_is_end(const void *p)
-{
-	return !peek32(p);
-}
-
 void xw_xattr_bhdr_reserved(const void *block, uint32_t out[3])
 {
 	const struct disk_bhdr *d = block;

@@ -3,6 +3,7 @@
 #ifndef XW_DISK_XATTRBLK_H
 #define XW_DISK_XATTRBLK_H
 
+#include "base/endian.h"
 #include "base/types.h"
 
 #define XW_XATTR_MAGIC 0xEA020000u
@@ -45,10 +46,21 @@ static inline size_t xw_xattr_entry_len(unsigned name_len)
 
 /* XW_ERR_CORRUPT: magic, blocks != 1; *out is filled. */
 int xw_xattr_bhdr_decode(const void *block, struct xw_xattr_bhdr *out);
-/* The number at the beginning of a block or of an area in an inode: XW_XATTR_MAGIC. */
-uint32_t xw_xattr_magic(const void *p);
+/*
+ * The number at the beginning of a block or of an area in an inode: XW_XATTR_MAGIC. Inline, since
+ * the check of every inode reads it.
+ */
+static inline uint32_t xw_xattr_magic(const void *p)
+{
+	return peek32(p);
+}
+
 /* Do the entries end at p, with four zero bytes? */
-bool xw_xattr_is_end(const void *p);
+static inline bool xw_xattr_is_end(const void *p)
+{
+	return !peek32(p);
+}
+
 /* The reserved words of the header, which should be zero. */
 void xw_xattr_bhdr_reserved(const void *block, uint32_t out[3]);
 /* Write the 32-byte header, reserved words zero. */

@@ -36,7 +36,7 @@ static struct labeled *slot_of(struct xw_fill *f, const struct xw_binode *n)
 		return NULL;
 	l = xw_table_slot(&f->labeled, &by_node, NULL, xw_table_number(&f->labeled, key), &key);
 	f->labeled.n += !l->node;
-	*l = (struct labeled){.node = key};
+	l->node = key;
 	return l;
 }
 

@@ -197,7 +197,7 @@ static int undo(const struct args *args, struct xw_undo *u, struct xw_diag *diag
 	if (!rc && !args->force)
 		rc = xw_undo_match(u, dev);
 	if (!rc)
-		*cut = xw_undo_cuts(u, dev);
+		*cut = xw_undo_plan_cut(u, dev);
 	if (!rc && !args->dry_run)
 		rc = write_back(args, u, offset, &dev);
 	xw_dev_close(dev);

@@ -46,9 +46,9 @@ for how in inside file; do
 	works "$how: on the image of the change it works"
 done
 
-# set_unit FILE: the unit of positions becomes 1024, with right checksums, as of a tool that opens an image and then refuses it.
-set_unit() {
-	python3 - "$1" <<-'PY'
+# set_field FILE FORMAT OFFSET VALUE: change a field of the header, and its checksum.
+set_field() {
+	python3 - "$@" <<-'PY'
 		import struct, sys
 		def crc(data):
 		    c = 0xffffffff
@@ -57,18 +57,20 @@ set_unit() {
 		        for _ in range(8):
 		            c = c >> 1 ^ (0x82f63b78 if c & 1 else 0)
 		    return c
-		b = bytearray(open(sys.argv[1], 'rb').read())
-		struct.pack_into('<I', b, 0x24, 1024)
+		path, form, at, value = sys.argv[1:]
+		b = bytearray(open(path, 'rb').read())
+		struct.pack_into(form, b, int(at, 0), int(value))
 		struct.pack_into('<I', b, 0x1fc, crc(b[:0x1fc]))
-		open(sys.argv[1], 'wb').write(b)
+		open(path, 'wb').write(b)
 	PY
 }
+# The unit of positions becomes 1024, as of a tool that opens an image and then refuses it.
 for bs in 1024 4096; do
 	mkfs -q -F -b $bs img 8M
 	rm -f undo
 	mkfs -q -F -b $bs -z undo img 8M
 	works "$bs: a filesystem over another, with an undo file"
-	set_unit undo
+	set_field undo '<I' 0x24 1024
 	cp img kept
 	undo undo img
 	fails 1 "another program has changed its header" "$bs: its header was changed"
@@ -160,20 +162,7 @@ rm -f img u
 mkfs -q img 1M
 mkfs -q -F -E offset=1M -z u img 8M
 truncate -s 12M img
-python3 - u <<-'PY'
-	import struct, sys
-	def crc(data):
-	    c = 0xffffffff
-	    for x in data:
-	        c ^= x
-	        for _ in range(8):
-	            c = c >> 1 ^ (0x82f63b78 if c & 1 else 0)
-	    return c
-	b = bytearray(open(sys.argv[1], 'rb').read())
-	struct.pack_into('<Q', b, 0x1f4, 11 << 20)
-	struct.pack_into('<I', b, 0x1fc, crc(b[:0x1fc]))
-	open(sys.argv[1], 'wb').write(b)
-PY
+set_field u '<Q' 0x1f4 $((11 << 20))
 undo u img
 equal "a filesystem with other contents behind it is not cut" "$RC $(stat -c %s img)" "0 $((12 << 20))"
 undo -z other undo-mkfs missing

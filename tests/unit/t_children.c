@@ -78,7 +78,7 @@ static void name_differs(void)
 	node(0, 7)[XW_ITREE_HDR + XW_ITREE_REC_HDR] = 'N';
 }
 
-/* Two entries of one name, in the directory and in its itree. */
+/* Two entries have the same name, in the directory and in its itree. */
 static void name_twice(void)
 {
 	unsigned found = 0;
