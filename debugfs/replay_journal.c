@@ -219,7 +219,7 @@ static int run_external(struct dbg *d, const char *given)
 	if (!rc)
 		rc = xw_dev_open_file(device, 0, &d->diag, &dev);
 	if (!rc)
-		rc = xw_log_open_external(dev, &d->img->sb, &d->diag, &r.log);
+		rc = xw_log_open_external(dev, &d->img->sb, NULL, &d->diag, &r.log);
 	if (!rc) {
 		r.log->diag = &d->diag;
 		rc = run_outside(d, &r, device);

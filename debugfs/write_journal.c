@@ -97,7 +97,7 @@ static int open_log(struct dbg *d, struct dbg_log *l, const char *device)
 		if (!rc)
 			rc = xw_dev_open_file(found, 0, &d->diag, &l->dev);
 		if (!rc)
-			rc = xw_log_open_external(l->dev, sb, &d->diag, &l->log);
+			rc = xw_log_open_external(l->dev, sb, NULL, &d->diag, &l->log);
 		if (rc)
 			return rc;
 		free(d->journal);

@@ -99,13 +99,21 @@ int fsck_replay_device(struct fsck *f)
 	const bool asked = f->ses.img->sb.feature_incompat & XW_INCOMPAT_RECOVER;
 	struct xw_dev *dev = NULL;
 	struct xw_log *log = NULL;
+	bool bad_sum = false;
 	int rc;
 
 	if (!asked && !f->opts.journal)
 		return 0;
 	rc = open_device(f, &dev);
 	if (!rc)
-		rc = xw_log_open_external(dev, &f->ses.img->sb, &f->ses.diag, &log);
+		rc = xw_log_open_external(dev, &f->ses.img->sb, &bad_sum, &f->ses.diag, &log);
+	/* as with stock tools this changes neither the filesystem nor the exit status */
+	if (bad_sum && rc != XW_ERR_INPUT && FSCK_FOUND(f, JOURNAL_DEVICE)) {
+		const int sealed = xw_log_seal_external(dev);
+
+		if (sealed)
+			rc = sealed;
+	}
 	if (rc == XW_ERR_CORRUPT || rc == XW_ERR_CHECKSUM)
 		rc = drop_damaged(f);
 	else if (!rc && (asked || (log->jsb.start && FSCK_FOUND(f, JOURNAL_DATA))))

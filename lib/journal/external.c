@@ -18,18 +18,18 @@ static int refuse(struct xw_log *log, const char *why)
 	return xw_fail(log->diag, XW_ERR_INPUT, "%s: %s", log->dev->name, why);
 }
 
-/* Is the device the journal of the filesystem with superblock fs? */
-static int check_super(struct xw_log *log, const struct xw_super *fs, struct xw_super *sb)
+static int read_super(struct xw_dev *dev, uint8_t raw[XW_SUPER_SIZE])
 {
-	uint8_t raw[XW_SUPER_SIZE];
-	int rc = log->dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE
-			 ? XW_ERR_TRUNCATED
-			 : xw_dev_pread(log->dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+	return dev->size < XW_SUPER_OFFSET + XW_SUPER_SIZE
+		       ? XW_ERR_TRUNCATED
+		       : xw_dev_pread(dev, raw, XW_SUPER_SIZE, XW_SUPER_OFFSET);
+}
 
-	if (rc && rc != XW_ERR_TRUNCATED)
-		return rc;
-	if (rc || xw_super_decode(raw, sb) || !(sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV) ||
-	    xw_super_verify(raw))
+/* Is the device the journal of the filesystem with superblock fs? Its checksum is not verified. */
+static int check_super(struct xw_log *log, const struct xw_super *fs, const uint8_t *raw,
+		       struct xw_super *sb)
+{
+	if (xw_super_decode(raw, sb) || !(sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV))
 		return refuse(log, "not an external journal, or its superblock is invalid");
 	if (memcmp(sb->uuid, fs->journal_uuid, sizeof(sb->uuid)) != 0)
 		return refuse(log, "the journal of another filesystem");
@@ -40,17 +40,25 @@ static int check_super(struct xw_log *log, const struct xw_super *fs, struct xw_
 	return 0;
 }
 
-int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct xw_diag *diag,
-			 struct xw_log **out)
+int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, bool *bad_sum,
+			 struct xw_diag *diag, struct xw_log **out)
 {
 	const uint32_t bs = xw_super_block_size(fs);
 	auto_log struct xw_log *log = xw_log_new(dev, bs, diag);
+	uint8_t raw[XW_SUPER_SIZE] = {0};
 	struct xw_super sb;
 	int rc;
 
 	if (!log)
 		return XW_ERR_NOMEM;
-	rc = check_super(log, fs, &sb);
+	rc = read_super(dev, raw);
+	if (rc && rc != XW_ERR_TRUNCATED)
+		return rc;
+	rc = check_super(log, fs, raw, &sb);
+	if (!rc && bad_sum)
+		*bad_sum = xw_super_verify(raw) != 0;
+	else if (!rc && xw_super_verify(raw))
+		rc = refuse(log, "not an external journal, or its superblock is invalid");
 	if (!rc)
 		rc = xw_log_add_run(log, 0, 1, XW_SUPER_OFFSET / bs + 1);
 	if (!rc)
@@ -61,8 +69,24 @@ int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct x
 		return rc;
 	if (log->jsb.nr_users > 1)
 		return refuse(log, "several filesystems share this journal, which is unsupported");
-	if (!log->jsb.nr_users || memcmp(log->jsb.users, fs->uuid, sizeof(fs->uuid)) != 0)
+	/* a journal without users is claimed by the filesystem that names its UUID */
+	if (log->jsb.nr_users && memcmp(log->jsb.users, fs->uuid, sizeof(fs->uuid)) != 0)
 		return refuse(log, "this journal does not list the filesystem as its user");
 	*out = steal(log);
 	return 0;
+}
+
+int xw_log_seal_external(struct xw_dev *dev)
+{
+	uint8_t raw[XW_SUPER_SIZE];
+	struct xw_super sb;
+	int rc = read_super(dev, raw);
+
+	if (!rc)
+		rc = xw_super_decode(raw, &sb);
+	if (rc)
+		return rc;
+	xw_super_encode(&sb, raw);
+	rc = xw_dev_pwrite(dev, raw, sizeof(raw), XW_SUPER_OFFSET);
+	return rc ? rc : xw_dev_flush(dev);
 }

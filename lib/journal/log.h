@@ -44,9 +44,14 @@ int xw_log_open_image(struct xw_image *img, struct xw_log **out);
  * Open dev as the external journal of the filesystem with superblock fs. XW_ERR_INPUT: the device
  * is no journal, the journal of another filesystem, or shared by several. XW_ERR_CORRUPT,
  * XW_ERR_CHECKSUM, XW_ERR_UNSUPPORTED: from its journal superblock.
+ *
+ * *bad_sum: the checksum of the device's superblock is wrong, which is no error then; NULL: it is
+ * XW_ERR_INPUT.
  */
-int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, struct xw_diag *diag,
-			 struct xw_log **out);
+int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, bool *bad_sum,
+			 struct xw_diag *diag, struct xw_log **out);
+/* Write the right checksum of the superblock of an external journal, and flush. */
+int xw_log_seal_external(struct xw_dev *dev);
 /* Open a log of `blocks` blocks at byte `offset` of dev. */
 int xw_log_open_flat(struct xw_dev *dev, uint64_t offset, uint32_t block_size, uint64_t blocks,
 		     struct xw_diag *diag, struct xw_log **out);

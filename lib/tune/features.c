@@ -323,8 +323,6 @@ static int check(struct xw_tune_run *t)
 		rc = check_inode_size(t);
 	if (rc)
 		return rc;
-	if (sb->feature_incompat & XW_INCOMPAT_JOURNAL_DEV)
-		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED, "is an external journal");
 	if ((sb->feature_incompat ^ t->to.feature_incompat) & XW_INCOMPAT_64BIT)
 		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED,
 				      "64-bit mode is changed by resize2fs %s",

@@ -175,6 +175,8 @@ static int run(struct xw_tune_run *t)
 
 	if (rc)
 		return rc;
+	if (t->sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV)
+		return xw_tune_refuse(t, XW_ERR_UNSUPPORTED, "Cannot modify a journal device");
 	unknown.w[XW_FW_RO_COMPAT] =
 		t->sb.feature_ro_compat & ~(XW_UPDATE_RO_KNOWN | XW_RO_READONLY);
 	if (unknown.w[XW_FW_RO_COMPAT])

@@ -9,6 +9,7 @@ status() { equal "$1" "$RC" "$2"; }
 stock() { debugfs -w -R "$1" "$2" >>.dbg 2>&1; }
 said() { is "  says '$1'" grep -q "$1" .out; }
 count_free() { debugfs -R 'stats -h' "$1" 2>/dev/null | sed -n 's/^Free inodes: *//p'; }
+put() { printf %b "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; }
 is_same() { is "  and the image is what it was" cmp -s "$1" "$2"; }
 
 mkdir d
@@ -125,6 +126,51 @@ fsck -fn work
 works "  clean then"
 fsck -fn -j other img
 fails 8 'journal of another filesystem' "-j of another filesystem's"
+
+# The checksum of the journal's superblock is repaired, which is no change of the filesystem.
+mkfs -q -O journal_dev,metadata_csum -b 1024 summed 4M
+mkfs -q --replace -t ext4 -b 1024 -J device=summed -d d onsum 8M
+cp summed bad
+put bad $((1024 + 0x3FC)) 'xxxx'
+cp bad bad.was
+for how in -n -fn; do
+	fsck $how -j bad onsum
+	works "$how: a journal device with a wrong checksum"
+	said '^External journal superblock checksum does not match superblock\.  Fix. no$'
+	is_same bad bad.was
+done
+for how in -p -fp -y -fy; do
+	cp bad.was bad
+	cp onsum work
+	fsck $how -j bad work
+	works "$how: it is repaired"
+	said 'External journal superblock checksum does not match superblock\.'
+	is_same summed bad
+done
+cp bad.was bad
+stock 'feature needs_recovery' onsum
+cp onsum work
+fsck -fy -j bad work
+works "recovery wanted: repaired, and then recovered"
+fsck -fn -j bad work
+works "  nothing is found then"
+is "  nor said" sh -c "! grep -q checksum .out"
+put bad $((1024 + 0x68)) 'x'
+fsck -fy -j bad work
+fails 8 'journal of another filesystem' "another UUID beside it"
+
+# As made by hand with debugfs: the filesystem names a journal that does not know it yet.
+mkfs -q -O journal_dev -b 1024 -U 01020304-0506-0708-090a-0b0c0d0e0f10 free.dev 4M
+mkfs -q --replace -t ext4 -b 1024 -O ^has_journal -d d byhand 8M
+stock 'feature has_journal' byhand
+stock 'ssv journal_dev 0x9999' byhand
+stock 'ssv journal_uuid 01020304-0506-0708-090a-0b0c0d0e0f10' byhand
+for how in -fn -p -fy; do
+	fsck $how -j free.dev byhand
+	works "$how: a journal without users"
+done
+is "  the journal stays" sh -c 'debugfs -R "stats -h" byhand 2>/dev/null | grep -q has_journal'
+
 fsck -fn -j d/keep img
 fails 8 'not an external journal' "-j of no journal"
 stock 'feature needs_recovery' img
@@ -141,4 +187,4 @@ for how in -n -p -y; do
 	fsck $how -j jdev work
 	works "recovery wanted, $how -j: nothing to replay"
 done
-done_testing 122
+done_testing 148

@@ -100,6 +100,7 @@ plain|sif /many flags 0x80000|tune -O bogus|Invalid filesystem option set
 bare||tune -J size=4000|[Jj]ournal
 tiny|ssv r_blocks_count 0|tune -J size=4000|[Jj]ournal
 bare||tune -O ^dir_index,itree|needs dir_index
+jdev||tune -i 0|Cannot modify a journal device
 onjdev||tune -O ^has_journal|the journal is external and would still contain
 onjdev||tune -U random|the journal is external and contains the UUID of this filesystem
 clusters||tune -O itree|itree and bigalloc exclude each other
@@ -142,4 +143,4 @@ cp mmp img
 "$TUNE" -L x img >.out 2>.err
 is "an MMP block in use is respected" test $? -ne 0
 done_by "the MMP block is cleared" mmp -f -E clear_mmp
-done_testing 93
+done_testing 95

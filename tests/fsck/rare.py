@@ -89,6 +89,25 @@ def image_cut_short(i):
     del i.b[6 << 20:]
 
 
+@case("journal-device-checksum", base="names", only=True, first=True, note=True, stock=False,
+      options=["-j", "log.dev"])
+def checksum_of_an_external_journal(i):
+    """An empty log that has no user yet; the filesystem names it by its UUID."""
+    uuid, blocks = bytes(range(1, 17)), 2048
+    i.set_sb("journal_uuid", uuid)
+    i.set_sb("feature_compat", i.sb("feature_compat") | 4)
+    device = bytearray(blocks * 1024)
+    device[SUPER:SUPER + 1024] = i.b[SUPER:SUPER + 1024]
+    for at, value in (4, blocks), (0x60, 8), (0x64, 0x400):
+        device[SUPER + at:SUPER + at + 4] = value.to_bytes(4, "little")
+    device[SUPER + 0x68:SUPER + 0x78] = uuid
+    log = 0xC03B3998, 4, 0, 1024, blocks, 3, 1, 0
+    for n, value in enumerate(log):
+        device[2048 + 4 * n:2052 + 4 * n] = value.to_bytes(4, "big")
+    with open("log.dev", "wb") as out:
+        out.write(device)
+
+
 @case("superblock-lost", base=["ext4", "ext2", "nocsum"], only=True, first=True)
 def filesystem_called_an_external_journal(i):
     i.set_sb("feature_incompat", i.sb("feature_incompat") | 8)
