@@ -26,6 +26,7 @@ struct xw_undo {
 	struct xw_dev *dev;
 	struct xw_diag *diag;
 	struct xw_undo_info info;
+	bool force; /* a wrong checksum is no error */
 	uint8_t super[XW_SUPER_SIZE]; /* of the image that the file is for */
 	uint8_t *buf; /* CHUNK bytes */
 	XW_VEC(struct piece) pieces;
@@ -44,7 +45,8 @@ static int decode_header(struct xw_undo *u, const void *buf, struct xw_undo_head
 	case XW_ERR_INPUT:
 		return refuse(u, "not an undo file");
 	case XW_ERR_CHECKSUM:
-		return refuse(u, "the checksum of its header is wrong");
+		u->info.bad_header = true;
+		return u->force ? 0 : refuse(u, "the checksum of its header is wrong");
 	case XW_ERR_UNSUPPORTED:
 		return refuse(u, "an undo file of an unknown version");
 	default:
@@ -74,7 +76,8 @@ static int read_header(struct xw_undo *u)
 	if (rc)
 		return rc;
 	xw_undo_super_invert(u->super);
-	if (h.super_csum != xw_crc32c(~0u, u->super, sizeof(u->super)))
+	u->info.bad_super = h.super_csum != xw_crc32c(~0u, u->super, sizeof(u->super));
+	if (u->info.bad_super && !u->force)
 		return refuse(u, "the checksum of its superblock is wrong");
 	if (!xw_undo_header_agrees(&h, u->super))
 		return refuse(u, "another program has changed its header: the block sizes do not "
@@ -122,13 +125,17 @@ static int add_piece(struct xw_undo *u, const struct xw_undo_key *key)
 	rc = each_chunk(u, &p, sum_chunk, &crc);
 	if (rc)
 		return rc;
-	if (crc != p.csum)
+	if (crc != p.csum && !u->force)
 		return xw_fail(u->diag, XW_ERR_INPUT,
 			       "%s: the contents of block %" PRIu64 " have a wrong checksum",
 			       u->dev->name, blk);
+	u->f.end += xw_div_up(p.size, u->f.unit);
+	if (crc != p.csum) {
+		u->info.bad_pieces++;
+		return 0;
+	}
 	if (xw_vec_push(&u->pieces, p))
 		return xw_fail_nomem(u->diag, "an undo file");
-	u->f.end += xw_div_up(p.size, u->f.unit);
 	u->info.bytes += p.size;
 	u->info.pieces++;
 	return 0;
@@ -145,8 +152,11 @@ static int read_keys(struct xw_undo *u, uint64_t left)
 	rc = xw_dev_pread(u->dev, f->keys, f->unit, f->end * f->unit);
 	if (rc)
 		return rc;
-	if (xw_undo_keys_verify(f->keys, f->unit))
-		return refuse(u, "a block of keys has a wrong checksum");
+	if (xw_undo_keys_verify(f->keys, f->unit)) {
+		if (!u->force)
+			return refuse(u, "a block of keys has a wrong checksum");
+		u->info.bad_keys++;
+	}
 	f->end++;
 	f->in_block = (uint32_t)XW_MIN(left, xw_undo_keys_max(f->unit));
 	for (uint32_t i = 0; i < f->in_block && !rc; i++) {
@@ -172,7 +182,7 @@ static int read_all(struct xw_undo *u)
 	return rc;
 }
 
-int xw_undo_open_dev(struct xw_dev *file, struct xw_diag *diag, struct xw_undo **out)
+int xw_undo_open_dev(struct xw_dev *file, bool force, struct xw_diag *diag, struct xw_undo **out)
 {
 	struct xw_undo *u = calloc(1, sizeof(*u));
 	int rc;
@@ -181,6 +191,7 @@ int xw_undo_open_dev(struct xw_dev *file, struct xw_diag *diag, struct xw_undo *
 		return xw_fail_nomem(diag, "an undo file");
 	u->diag = u->f.diag = diag;
 	u->dev = file;
+	u->force = force;
 	rc = read_all(u);
 	if (rc) {
 		u->dev = NULL; /* not owned after a failure */
@@ -191,13 +202,13 @@ int xw_undo_open_dev(struct xw_dev *file, struct xw_diag *diag, struct xw_undo *
 	return rc;
 }
 
-int xw_undo_open(const char *path, struct xw_diag *diag, struct xw_undo **out)
+int xw_undo_open(const char *path, bool force, struct xw_diag *diag, struct xw_undo **out)
 {
 	struct xw_dev *dev = NULL;
 	int rc = xw_dev_open_file(path, XW_DEV_RDONLY, diag, &dev);
 
 	if (!rc)
-		rc = xw_undo_open_dev(dev, diag, out);
+		rc = xw_undo_open_dev(dev, force, diag, out);
 	if (rc)
 		xw_dev_close(dev);
 	return rc;

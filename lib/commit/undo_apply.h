@@ -15,6 +15,9 @@ struct xw_undo_info {
 	uint64_t offset; /* start of the filesystem in its image, in bytes */
 	uint64_t bytes, pieces; /* size of all contents, and number of runs */
 	bool finished; /* false: the change failed, or was killed */
+	/* opened with force: checksums that are wrong; contents with a wrong one are left out */
+	bool bad_header, bad_super;
+	uint64_t bad_keys, bad_pieces;
 	uint32_t block_size; /* unit of positions in the filesystem */
 	uint64_t size_before; /* for xw_undo_plan_cut(), in bytes from `offset` on */
 	bool other; /* after xw_undo_match(): the undo file is for another filesystem */
@@ -24,12 +27,13 @@ struct xw_undo_info {
 struct xw_undo;
 
 /*
- * Open the undo file at path and verify it, including its contents. XW_ERR_INPUT: no undo file, an
+ * Open the undo file at path and verify it, including its contents. With `force`, a wrong checksum
+ * is only told in xw_undo_info(). XW_ERR_INPUT: no undo file, an
  * unknown version, or damaged.
  */
-int xw_undo_open(const char *path, struct xw_diag *diag, struct xw_undo **out);
+int xw_undo_open(const char *path, bool force, struct xw_diag *diag, struct xw_undo **out);
 /* Likewise for a device, which is owned once this succeeds. */
-int xw_undo_open_dev(struct xw_dev *file, struct xw_diag *diag, struct xw_undo **out);
+int xw_undo_open_dev(struct xw_dev *file, bool force, struct xw_diag *diag, struct xw_undo **out);
 const struct xw_undo_info *xw_undo_info(const struct xw_undo *u);
 /*
  * Is dev, which begins with the filesystem, in the state that the file is for? XW_ERR_STATE with

@@ -68,6 +68,7 @@ static uint32_t header_csum(const struct disk_undo *d)
 int xw_undo_header_decode(const void *buf, uint64_t size, struct xw_undo_header *out)
 {
 	const struct disk_undo *d = buf;
+	int rc = 0;
 
 	*out = (struct xw_undo_header){
 		.keys = get64(d->keys),
@@ -80,18 +81,23 @@ int xw_undo_header_decode(const void *buf, uint64_t size, struct xw_undo_header 
 		.offset = get32(d->compat) & COMPAT_OFFSET ? get64(d->fs_offset) : 0,
 		.size_before = get64(d->size_before),
 		.size_after = get64(d->size_after),
+		.state = get32(d->state),
+		.compat = get32(d->compat),
+		.incompat = get32(d->incompat),
+		.ro_compat = get32(d->ro_compat),
+		.csum = get32(d->csum),
 	};
 	if (memcmp(d->magic, MAGIC, sizeof(d->magic)) != 0)
 		return XW_ERR_INPUT;
 	if (get32(d->csum) != header_csum(d))
-		return XW_ERR_CHECKSUM;
+		rc = XW_ERR_CHECKSUM;
 	if (get32(d->compat) & ~COMPAT_OFFSET || get32(d->incompat) || get32(d->ro_compat))
-		return XW_ERR_UNSUPPORTED;
+		return rc ? XW_ERR_CORRUPT : XW_ERR_UNSUPPORTED;
 	if (!is_unit(out->unit) || !is_unit(out->fs_unit) || out->super_at >= size / out->unit ||
 	    out->keys_at > size / out->unit || out->keys > size / UNIT_MIN ||
 	    out->offset > INT64_MAX / 2)
 		return XW_ERR_CORRUPT;
-	return 0;
+	return rc;
 }
 
 void xw_undo_header_encode(const struct xw_undo_header *h, void *buf)

@@ -45,12 +45,14 @@ struct xw_undo_header {
 	 * size_after 0: both are unknown.
 	 */
 	uint64_t size_before, size_after;
+	/* as decoded, for display; not encoded */
+	uint32_t state, compat, incompat, ro_compat, csum;
 };
 
 /*
  * Decode 512 bytes at the beginning of a file of `size` bytes. XW_ERR_INPUT: not an undo file;
- * XW_ERR_CHECKSUM; XW_ERR_UNSUPPORTED: unknown features; XW_ERR_CORRUPT: values that are impossible
- * in a file of this size.
+ * XW_ERR_UNSUPPORTED: unknown features; XW_ERR_CORRUPT: values that are impossible in a file of
+ * this size; XW_ERR_CHECKSUM: nothing but the checksum is wrong. *out is filled in any case.
  */
 int xw_undo_header_decode(const void *buf, uint64_t size, struct xw_undo_header *out);
 void xw_undo_header_encode(const struct xw_undo_header *h, void *buf);

@@ -11,6 +11,7 @@
 #include "cli/term.h"
 #include "commit/undo_apply.h"
 #include "commit/undo_dev.h"
+#include "disk/undo.h"
 #include "plan/parse.h"
 #include "read/image.h"
 
@@ -24,7 +25,7 @@ struct args {
 	struct cli_line line;
 	const char *file, *image, *undo_file;
 	uint64_t offset;
-	bool offset_set, force, dry_run;
+	bool offset_set, force, dry_run, show_header;
 };
 
 static cli_option_fn set_start, set_partition;
@@ -42,13 +43,15 @@ static const struct cli_option options[] = {
 	{"-z", NULL, "FILE", "save overwritten blocks in another undo file", cli_text,
 	 AT(undo_file)},
 	CLI_OUTPUT("print each range of blocks that is restored", "print the result as JSON"),
-	CLI_HELP,
+	{"-h", NULL, NULL, "print the header of UNDO_FILE; without operands, this help", cli_flag,
+	 AT(show_header)},
+	{NULL, "--help", NULL, "print this help", cli_help},
 	CLI_END,
 };
 
 static const struct cli_tool tool = {
 	.name = "xw-undo",
-	.usage = "[-fnqv] [-o BYTES | --partition N] [-z FILE] UNDO_FILE IMAGE",
+	.usage = "[-fhnqv] [-o BYTES | --partition N] [-z FILE] UNDO_FILE IMAGE",
 	.about = "Undo a change of IMAGE: restore the blocks saved in UNDO_FILE.",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 	.tables = {options},
@@ -86,9 +89,13 @@ static int parse(struct args *args, int argc, char **argv)
 	status = cli_line_read(l, &tool, argc, argv);
 	if (status >= 0)
 		return status;
+	args->file = l->operands[0];
+	if (args->show_header && !args->file)
+		return cli_help(l, NULL, NULL);
+	if (args->show_header && (!l->operands[1] || !l->operands[2]))
+		return -1;
 	if (!l->operands[0] || !l->operands[1] || l->operands[2])
 		return cli_line_operands(l, "an undo file and an image are needed");
-	args->file = l->operands[0];
 	args->image = l->operands[1];
 	status = cli_line_offset(l, l->operands[1]);
 	if (status >= 0)
@@ -234,15 +241,79 @@ static void advise(const struct args *args, const struct xw_undo_info *info)
 		cli_hint("-f restores the image anyway");
 }
 
+static int read_header(const char *path, struct xw_undo_header *h, struct xw_diag *diag)
+{
+	uint8_t buf[XW_UNDO_HEADER_SIZE];
+	struct xw_dev *dev = NULL;
+	int rc = xw_dev_open_file(path, XW_DEV_RDONLY, diag, &dev);
+
+	if (!rc)
+		rc = dev->size < sizeof(buf) ? XW_ERR_INPUT
+					     : xw_dev_pread(dev, buf, sizeof(buf), 0);
+	if (!rc)
+		rc = xw_undo_header_decode(buf, dev->size, h);
+	xw_dev_close(dev);
+	if (rc == XW_ERR_INPUT)
+		return xw_fail(diag, rc, "%s: not an undo file", path);
+	if (rc == XW_ERR_CHECKSUM)
+		cli_warning("%s: the checksum of its header is wrong", path);
+	else if (rc && !diag->code)
+		cli_warning("%s: its header is not valid", path);
+	return diag->code;
+}
+
+/* The lines of e2undo -h. */
+static int show_header(const struct args *args)
+{
+	struct xw_undo_header h = {0};
+	struct xw_diag diag = {0};
+
+	if (read_header(args->file, &h, &diag)) {
+		cli_line_failed(&args->line, diag.text);
+		return EXIT_FAILED;
+	}
+	printf("nr keys:\t%" PRIu64 "\nsuper block:\t%" PRIu64 "\nkey block:\t%" PRIu64 "\n",
+	       h.keys, h.super_at, h.keys_at);
+	printf("block size:\t%" PRIu32 "\nfs block size:\t%" PRIu32 "\n", h.unit, h.fs_unit);
+	printf("super crc:\t0x%" PRIx32 "\nstate:\t\t0x%" PRIx32 "\n", h.super_csum, h.state);
+	printf("compat:\t\t0x%" PRIx32 "\nincompat:\t0x%" PRIx32 "\nrocompat:\t0x%" PRIx32 "\n",
+	       h.compat, h.incompat, h.ro_compat);
+	if (h.offset)
+		printf("fs offset:\t%" PRIu64 "\n", h.offset);
+	printf("header crc:\t0x%" PRIx32 "\n", h.csum);
+	return EXIT_DONE;
+}
+
+/* With -f, a wrong checksum in the undo file is no reason to stop. */
+static void warn_damage(const struct args *args, const struct xw_undo_info *info)
+{
+	if (info->bad_header)
+		cli_warning("%s: the checksum of its header is wrong", args->file);
+	if (info->bad_super)
+		cli_warning("%s: the checksum of its superblock is wrong", args->file);
+	if (info->bad_keys)
+		cli_warning("%s: the checksum of %s is wrong", args->file,
+			    cli_plural(info->bad_keys, "block of keys", "blocks of keys").s);
+}
+
 static int run(const struct args *args)
 {
 	struct xw_diag diag = {0};
 	struct xw_undo *u = NULL;
 	bool cut = false;
-	int rc = xw_undo_open(args->file, &diag, &u);
+	int rc = xw_undo_open(args->file, args->force, &diag, &u);
 
 	if (!rc)
+		warn_damage(args, xw_undo_info(u));
+	if (!rc)
 		rc = undo(args, u, &diag, &cut);
+	if (!rc && xw_undo_info(u)->bad_pieces)
+		rc = xw_fail(&diag, XW_ERR_CHECKSUM, "%s: the checksum of %s is wrong%s",
+			     args->file,
+			     cli_plural(xw_undo_info(u)->bad_pieces, "piece", "pieces").s,
+			     args->dry_run ? ""
+					   : "; the other contents were written back: run "
+					     "xw-fsck -f");
 	if (rc)
 		cli_line_failed(&args->line, *diag.text ? diag.text : xw_err_text(rc));
 	if ((rc == XW_ERR_STATE || rc == XW_ERR_TRUNCATED) && !args->force)
@@ -261,7 +332,7 @@ int main(int argc, char **argv)
 	cli_guard_streams();
 	status = parse(&args, argc, argv);
 	if (status < 0)
-		status = run(&args);
+		status = args.show_header ? show_header(&args) : run(&args);
 	cli_line_free(&args.line);
 	return cli_close_stdout(status);
 }

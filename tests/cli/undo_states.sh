@@ -214,4 +214,49 @@ is "  its undo file restores the disk" cmp disk kept
 undo redo disk
 fails 1 "has a dos partition table, and the undo file is not of a filesystem" "  that of the restore is not applied"
 is "  the disk is as it was" cmp disk kept
-done_testing 96
+
+# As e2undo: -h shows the header, and with -f a wrong checksum is a warning.
+rm -f img u
+mkfs -q img 8M
+cp img kept
+mkfs -q -F -L new -z u img 8M
+works "a filesystem over another, with an undo file"
+cp img changed
+undo -h u
+works "  its header is shown"
+if command -v e2undo >/dev/null; then
+	e2undo -h u img >want 2>/dev/null
+	is "  as by e2undo" cmp want .out
+else
+	skip "  as by e2undo" "e2undo is not installed" 1
+fi
+undo -h img
+fails 1 "not an undo file" "  of an image"
+undo -h
+is "-h without operands is help" grep -q '^Usage' .out
+flip() { # FILE OFFSET
+	cp u "$1"
+	python3 -c 'import sys; f = open(sys.argv[1], "r+b"); f.seek(int(sys.argv[2])); b = f.read(1)[0]; f.seek(-1, 1); f.write(bytes([b ^ 1]))' "$1" "$2"
+}
+block() { sed -n "s/^$1:[[:space:]]*//p" want; }
+undo -h u && cp .out want
+unit=$(block "block size")
+flip header $((0x1FC))
+flip super $(($(block "super block") * unit + 1100 - 1024))
+flip keys $(($(block "key block") * unit + 4))
+flip contents $((($(block "key block") + 1) * unit + 5))
+for part in header super keys contents; do
+	cp changed img
+	undo $part img
+	fails 1 "checksum" "$part: a wrong checksum"
+	is "  nothing is written" cmp -s img changed
+	undo -f $part img
+	if [ $part = contents ]; then
+		fails 1 "checksum of 1 piece is wrong; the other contents were written back" "  -f writes the others"
+		is "  all others" sh -c 'test "$(cmp -l img kept | wc -l)" -gt 0'
+	else
+		is "  is a warning with -f" grep -q "warning: $part: the checksum of" .err
+		is "  the old state is back" cmp img kept
+	fi
+done
+done_testing 117

@@ -544,7 +544,7 @@ static void fuzz_undo(struct world *w, const uint8_t *data, size_t size)
 					    1, w->bs - data[0] % w->bs));
 	make_super(w, super);
 	ck_assert(!xw_undo_file_finish(&f, super));
-	rc = xw_undo_open_dev(share(w->file), &w->diag, &u);
+	rc = xw_undo_open_dev(share(w->file), false, &w->diag, &u);
 	ck_assert(!rc);
 	rc = xw_undo_apply(u, dev, NULL, NULL);
 	ck_assert(!rc == !w->diag.code);

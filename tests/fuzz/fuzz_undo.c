@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		mutate(dev, data + 1, size - 1);
 	if (size && data[0] & 0x80)
 		fix_checksums(dev, unit);
-	rc = xw_undo_open_dev(dev, &diag, &u);
+	rc = xw_undo_open_dev(dev, size && data[0] & 0x40, &diag, &u);
 	MUST(!rc == !diag.code);
 	if (rc) {
 		xw_dev_close(dev);

@@ -87,11 +87,19 @@ START_TEST(damaged_header)
 	struct xw_undo_header got;
 
 	for (unsigned i = 0; i < sizeof(buf); i++) {
+		int rc;
+
 		xw_undo_header_encode(&h, buf);
 		buf[i] ^= 4;
-		ck_assert_msg(xw_undo_header_decode(buf, FILE_SIZE, &got) ==
-				      (i < 8 ? XW_ERR_INPUT : XW_ERR_CHECKSUM),
-			      "byte %u", i);
+		rc = xw_undo_header_decode(buf, FILE_SIZE, &got);
+		seal(buf);
+		if (i < 8)
+			ck_assert_msg(rc == XW_ERR_INPUT, "byte %u", i);
+		else /* only the checksum is wrong where the values are possible ones */
+			ck_assert_msg(rc == (xw_undo_header_decode(buf, FILE_SIZE, &got)
+						     ? XW_ERR_CORRUPT
+						     : XW_ERR_CHECKSUM),
+				      "byte %u", i);
 	}
 	for (unsigned i = 0; i < XW_ARRAY_SIZE(features); i++) {
 		xw_undo_header_encode(&h, buf);
