@@ -17,7 +17,8 @@
 
 #include "say/say.h"
 
-static enum fsck_answer read_answer(void)
+/* Read keys until one is an answer. Other ones repeat the question, with the keys that are. */
+static enum fsck_answer read_answer(const char *question)
 {
 	static const struct {
 		const char *keys;
@@ -40,6 +41,8 @@ static enum fsck_answer read_answer(void)
 		for (size_t i = 0; key && i < XW_ARRAY_SIZE(rows); i++)
 			if (strchr(rows[i].keys, key))
 				return rows[i].answer;
+		cli_printf(stdout, "\ny is yes, n is no, a is yes to all%s", question);
+		fflush(stdout);
 	}
 }
 
@@ -64,7 +67,7 @@ enum fsck_answer say_ask(const char *question)
 	tcsetattr(STDIN_FILENO, TCSANOW, &keys);
 	cli_printf(stdout, "%s", question);
 	fflush(stdout);
-	answer = read_answer();
+	answer = read_answer(question);
 	tcsetattr(STDIN_FILENO, TCSANOW, &before);
 	printf("%s\n", said[answer]);
 	return answer;
