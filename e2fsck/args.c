@@ -178,6 +178,7 @@ int fsck_args_parse(struct fsck_args *args, int argc, char **argv)
 	args->say.quiet = l->quiet;
 	args->say.verbose = l->verbose;
 	o->all_told = l->verbose;
+	o->each_told = l->verbose && !l->json;
 	status = refused(args, xw_fsck_check_options(o, &args->diag));
 	if (status < 0)
 		status = choose_mode(args);

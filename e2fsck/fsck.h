@@ -85,6 +85,7 @@ struct fsck_rebuild {
 };
 
 struct fsck_reporter; /* report/report.h */
+struct fsck_told; /* report/report.h */
 struct fsck_quota; /* facts/usage.h */
 struct fsck_xattrs; /* facts/xattrs.h */
 
@@ -106,6 +107,13 @@ struct fsck_session {
 	struct fsck_findings findings; /* policy and counts; finding.h */
 	const struct fsck_reporter *to; /* receives reports; NULL: none */
 	void *to_arg;
+	/*
+	 * Fills in the paths of a finding that is asked about (t is NULL) or told, and notes what
+	 * it changes; check/changes.c. The paths are valid until the next call. NULL: none.
+	 */
+	void (*describe)(void *arg, struct fsck *f, struct fsck_about *a,
+			 const struct fsck_told *t);
+	void *describe_arg;
 	const struct xw_commit_watch *watch; /* cancels the check; may be NULL */
 	struct xw_diag diag;
 	char label[17]; /* of the filesystem, for xw_fsck_name() */

@@ -39,6 +39,8 @@ struct fsck_opts {
 	bool no_terminal;
 	/* not by an option: the reporter shows findings that follow from repairs, too */
 	bool all_told;
+	/* not by an option: findings of one cause are not told as one */
+	bool each_told;
 	/* not by an option: the device is mounted read-only, and is checked nevertheless */
 	bool mounted;
 	bool discard; /* free blocks, after the repair */

@@ -6,6 +6,7 @@
 
 #include "open/open.h"
 #include "phases/phases.h"
+#include "check/changes.h"
 #include "check/check.h"
 
 static void warn_skipped(struct fsck *f, const char *option)
@@ -160,6 +161,8 @@ void xw_fsck_check(struct fsck *f, struct fsck_outcome *o)
 
 	rc = f->opts.no_terminal && !can_complete(f) ? need_terminal(f) : 0;
 	if (!rc)
+		rc = fsck_changes_begin(f);
+	if (!rc)
 		rc = fsck_check_mounted(f, &root);
 	fsck_drop_caches(f);
 	if (!rc)
@@ -170,6 +173,7 @@ void xw_fsck_check(struct fsck *f, struct fsck_outcome *o)
 		rc = XW_ERR_IO;
 	if (fsck_is_ended(f))
 		f->ses.findings.canceled = true;
+	fsck_findings_flush(f);
 	note_recovered(f, o, root);
 	o->committed = !rc && !f->ses.stop && !f->ses.findings.canceled && f->opts.mode != FSCK_NO;
 	f->ses.findings.modified |=
@@ -195,5 +199,6 @@ const char *xw_fsck_why(const struct fsck *f, const struct fsck_outcome *o)
 void xw_fsck_end(struct fsck *f)
 {
 	fsck_findings_free(f);
+	fsck_changes_end(f);
 	xw_vec_free(&f->ses.bad);
 }

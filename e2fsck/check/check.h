@@ -86,6 +86,11 @@ struct fsck_tally {
 	uint64_t found, repaired, left, later, notes, rounds;
 };
 struct fsck_tally xw_fsck_tally(const struct fsck *f, const struct fsck_outcome *o);
+/*
+ * Are the changes listed? Only if something was found, and the changes were written, or with -n
+ * would be.
+ */
+bool xw_fsck_tells_changes(const struct fsck *f, const struct fsck_outcome *o);
 void xw_fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_json *j);
 
 #endif

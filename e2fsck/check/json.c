@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "check/changes.h"
 #include "check/check.h"
 
 struct fsck_tally xw_fsck_tally(const struct fsck *f, const struct fsck_outcome *o)
@@ -23,6 +24,14 @@ struct fsck_tally xw_fsck_tally(const struct fsck *f, const struct fsck_outcome 
 		.notes = all->notes,
 		.rounds = f->round.number + 1,
 	};
+}
+
+bool xw_fsck_tells_changes(const struct fsck *f, const struct fsck_outcome *o)
+{
+	const struct fsck_findings *all = &f->ses.findings;
+
+	return !o->rc && !all->ended && !all->canceled && (all->found || all->followed) &&
+	       (o->committed || f->opts.mode == FSCK_NO);
 }
 
 void xw_fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_json *j)
@@ -47,6 +56,8 @@ void xw_fsck_json(const struct fsck *f, const struct fsck_outcome *o, struct xw_
 	xw_json_u64(j, "notes", t.notes);
 	xw_json_u64(j, "rounds", t.rounds);
 	xw_json_u64(j, "exit_status", (uint64_t)o->status);
+	if (xw_fsck_tells_changes(f, o))
+		xw_fsck_changes_json(xw_fsck_changes(f), j, "changes");
 	if (f->ses.steps.space.requests) /* repairs have allocated blocks */
 		xw_space_stats_json(&f->ses.steps.space, j, "mballoc");
 	xw_json_end(j, '}');

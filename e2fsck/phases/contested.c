@@ -165,7 +165,8 @@ static int resolve(struct fsck_contest *c)
 				continue;
 			n = fsck_contest_shared_by(c, ino);
 			if ((!n && !fsck_contest_is_misplaced(f, ino)) ||
-			    (n && !FSCK_FOUND(f, CONTESTED, .ino = ino, .num = n)))
+			    (n && !FSCK_FOUND(f, CONTESTED, .ino = ino, .num = n,
+					      .other = fsck_contest_other(c, ino))))
 				continue;
 			c->agreed = true;
 			rc = clone(c, ino, n);

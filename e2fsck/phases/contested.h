@@ -12,6 +12,7 @@ struct claim {
 	uint64_t first;
 	uint32_t len;
 	xw_ino ino; /* 0: metadata or an xattr block, which is not moved */
+	xw_ino other; /* another inode that claims a part of the run; 0: none, or metadata */
 };
 
 /* Contents of a block before group metadata was written to it. */
@@ -65,6 +66,8 @@ int fsck_contest_sort(struct fsck_contest *c);
 bool fsck_contest_shared(const struct fsck_contest *c, uint64_t cluster);
 /* Number of the inode's clusters that others claim as well. */
 uint64_t fsck_contest_shared_by(const struct fsck_contest *c, xw_ino ino);
+/* One of the inodes that claim blocks of this one; 0: only metadata does. */
+xw_ino fsck_contest_other(const struct fsck_contest *c, xw_ino ino);
 /* Drop the inode's claims of shared clusters; with `all`, those of its other clusters as well. */
 void fsck_contest_drop(struct fsck_contest *c, xw_ino ino, bool all);
 /* bigalloc: does the inode have blocks that are not aligned to clusters? */

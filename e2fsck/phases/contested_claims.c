@@ -14,7 +14,7 @@ static int add_claim(struct fsck_contest *c, uint64_t first, uint64_t len, xw_in
 
 	for (uint64_t n; len && !rc; first += n, len -= n) {
 		n = XW_MIN(len, UINT64_C(1) << 31);
-		rc = xw_vec_push(&c->claims, ((struct claim){first, (uint32_t)n, ino}));
+		rc = xw_vec_push(&c->claims, ((struct claim){first, (uint32_t)n, ino, 0}));
 	}
 	return rc ? xw_fail_nomem(&c->f->ses.diag, "contested blocks") : 0;
 }
@@ -143,6 +143,23 @@ static void sort_claims(struct fsck_contest *c)
 	c->claims.n = n;
 }
 
+/* Note for each claim another inode, of the claims sorted by cluster. */
+static void note_others(struct fsck_contest *c)
+{
+	struct claim *far = NULL; /* of those before, the one that ends last */
+
+	for (size_t i = 0; i < c->claims.n; i++) {
+		struct claim *v = &c->claims.v[i];
+
+		if (far && v->first < far->first + far->len && v->ino != far->ino) {
+			v->other = far->ino;
+			far->other = far->other ? far->other : v->ino;
+		}
+		if (!far || v->first + v->len > far->first + far->len)
+			far = v;
+	}
+}
+
 /* Compute the segments and their counts by a sweep over the ends of all claims. */
 static int count_claims(struct fsck_contest *c)
 {
@@ -199,6 +216,7 @@ int fsck_contest_sort(struct fsck_contest *c)
 	int rc;
 
 	sort_claims(c);
+	note_others(c);
 	rc = count_claims(c);
 	if (c->claims.n)
 		qsort(c->claims.v, c->claims.n, sizeof(*c->claims.v), by_inode);
@@ -239,6 +257,14 @@ uint64_t fsck_contest_shared_by(const struct fsck_contest *c, xw_ino ino)
 				n += c->firsts.v[k + 1] - c->firsts.v[k];
 	}
 	return n;
+}
+
+xw_ino fsck_contest_other(const struct fsck_contest *c, xw_ino ino)
+{
+	for (size_t i = claims_of(c, ino); i < c->claims.n && c->claims.v[i].ino == ino; i++)
+		if (c->claims.v[i].other)
+			return c->claims.v[i].other;
+	return 0;
 }
 
 void fsck_contest_drop(struct fsck_contest *c, xw_ino ino, bool all)

@@ -258,6 +258,49 @@ static xw_ino find_other(struct fsck_look *l)
 	return found ? ino : 0;
 }
 
+/*
+ * The last of the records from l->ino on that are garbage, one after the other, in the table block:
+ * one question is asked for all.
+ */
+static xw_ino last_garbage(const struct fsck_look *l)
+{
+	struct xw_image *img = l->f->ses.img;
+	const uint32_t size = img->inode_size;
+	const xw_ino first = first_in_block(img, l->ino), end = first + img->block_size / size;
+	auto_free uint8_t *block = read_table_block(l);
+	xw_ino ino = l->ino;
+
+	while (block && ino + 1 < end) {
+		const uint8_t *raw = block + (size_t)(ino + 1 - first) * size;
+
+		if (!xw_inode_raw_links(raw) || !fsck_is_garbage(img, ino + 1, raw, 0) ||
+		    (xw_super_has_csum(&img->sb) &&
+		     !xw_inode_verify(raw, &img->sb, img->csum_seed, ino + 1)))
+			break;
+		ino++;
+	}
+	return ino;
+}
+
+/* Is the record to be cleared? Asks, unless the answer for a record before it holds. */
+static bool ask_about_garbage(struct fsck_look *l)
+{
+	if (l->f->opts.mode != FSCK_ASK)
+		return LOOK_FOUND(l, GARBAGE);
+	if (l->ino > l->judged_last) {
+		l->judged_last = last_garbage(l);
+		l->judged = LOOK_FOUND(l, GARBAGE, .last = l->judged_last);
+	}
+	return l->judged;
+}
+
+/* Report that the record is no inode. With -n nothing is to follow from its contents. */
+static void condemn(struct fsck_look *l, bool agreed)
+{
+	l->clear = agreed;
+	l->condemned = !agreed && l->f->opts.mode == FSCK_NO;
+}
+
 void fsck_look_garbage(struct fsck_look *l)
 {
 	const struct xw_super *sb = &l->f->ses.img->sb;
@@ -269,14 +312,14 @@ void fsck_look_garbage(struct fsck_look *l)
 	    fsck_is_hidden(sb, l->ino) || sb->creator_os == HURD)
 		return;
 	other = xw_super_has_csum(sb) && l->tried < TRY_MAX ? find_other(l) : 0;
-	if (other && LOOK_FOUND(l, INODE_MISPLACED, .num = other)) {
-		l->clear = true;
+	if (other)
+		condemn(l, LOOK_FOUND(l, INODE_MISPLACED, .num = other));
+	if (l->clear || l->condemned)
 		return;
-	}
 	if (!fsck_is_garbage(l->f->ses.img, l->ino, l->raw, 0) &&
 	    (!fsck_is_garbage(l->f->ses.img, l->ino, l->raw, less) || !is_among_garbage(l)))
 		return;
-	l->clear = LOOK_FOUND(l, GARBAGE);
+	condemn(l, ask_about_garbage(l));
 	l->garbage = l->garbage_in == first ? l->garbage + l->clear : l->clear;
 	l->garbage_in = first;
 	l->garbage_last = l->ino;

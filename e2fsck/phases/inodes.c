@@ -226,13 +226,15 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 
 	l->ino = ino;
 	l->blocks = 0;
-	l->dirty = l->clear = l->has_map = false;
+	l->dirty = l->clear = l->condemned = l->has_map = false;
 	memcpy(l->raw, raw, f->ses.img->inode_size);
 	xw_inode_decode(l->raw, &f->ses.img->sb, &l->in);
 	if (!in_use(l))
 		return examine_free(l);
 	l->wrong_sum = xw_inode_verify(raw, &f->ses.img->sb, f->ses.img->csum_seed, ino) != 0;
 	fsck_look_garbage(l);
+	if (l->condemned)
+		return 0;
 	if (!l->clear)
 		fsck_look_record(l);
 	if (!l->clear)

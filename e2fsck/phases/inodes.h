@@ -53,11 +53,14 @@ struct fsck_look {
 	bool wrong_sum; /* the checksum of the record does not match */
 	bool dirty; /* the record must be written */
 	bool clear; /* the inode must be cleared */
+	bool condemned; /* -n: it would be cleared, so nothing else about it is told */
 	bool has_map; /* i_block holds a map */
 	/* inode_garbage.c: records cleared in the table block that begins with garbage_in */
 	xw_ino garbage_in;
 	unsigned garbage;
 	xw_ino garbage_last; /* the record that was cleared last */
+	xw_ino judged_last; /* the answer to a question holds for all records up to this one */
+	bool judged; /* that answer */
 	uint64_t tried; /* checksums computed to find the numbers of misplaced records */
 	uint64_t blocks; /* filesystem blocks that i_blocks should include */
 	/* inode_node.c: unclaimed blocks in use that look like extent nodes, sorted */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Compares bitmaps, counts and flags of descriptors, and the free counts of the superblock, with
- * the facts of the round. All differences of block bitmaps are one finding, those of inode bitmaps
- * another one; each wrong count of a descriptor is a finding. Repairs are written group by group,
- * at the end.
+ * the facts of the round. The differences of the block bitmap of a group are one finding, those of
+ * its inode bitmap another one; each wrong count of a descriptor is a finding. Repairs are written
+ * group by group, at the end.
  *
  * fsck_bitmaps_force() makes the same repairs without a question, since an update allocates by
  * these bitmaps.
@@ -82,33 +82,27 @@ static int get_group(struct fsck *f, uint32_t group, struct xw_group_desc *gd)
 	return rc == XW_ERR_CHECKSUM ? 0 : rc;
 }
 
-static int collect_diffs(struct fsck *f, const struct fsck_space_scan *s, bool inodes,
-			 struct diff *d)
+/* The differences of one group, as text. */
+static int collect_diffs(struct fsck *f, uint32_t g, bool inodes, struct diff *d)
 {
 	const struct xw_super *sb = &f->ses.img->sb;
 	const uint32_t bs = f->ses.img->block_size;
 	auto_free uint8_t *want = malloc(2 * (size_t)bs);
-	int rc = want ? 0 : xw_fail_nomem(&f->ses.diag, "bitmaps");
+	struct xw_group_desc gd;
+	int rc = want ? get_group(f, g, &gd) : xw_fail_nomem(&f->ses.diag, "bitmaps");
 
-	for (size_t i = 0; i < s->odd.n && !rc && d->len < TEXT_MAX; i++) {
-		const uint32_t g = s->odd.v[i].group;
-		struct xw_group_desc gd;
-
-		if (!(s->odd.v[i].odd & (inodes ? FSCK_SP_INODES : FSCK_SP_BLOCKS)))
-			continue;
-		rc = get_group(f, g, &gd);
-		if (!rc && inodes) {
-			fsck_space_inode_bits(f, g, want, NULL);
-			rc = fsck_space_inode_bits_read(f, &gd, want + bs);
-			add_diffs(d, want, want + bs, sb->inodes_per_group,
-				  (uint64_t)g * sb->inodes_per_group + 1, 1);
-		} else if (!rc) {
-			fsck_space_block_bits(f, g, want);
-			rc = fsck_space_block_bits_read(f, g, &gd, want + bs);
-			add_diffs(d, want, want + bs, fsck_space_clusters(f, g),
-				  sb->first_data_block + (uint64_t)g * sb->blocks_per_group,
-				  UINT64_C(1) << xw_image_cluster_bits(f->ses.img));
-		}
+	*d = (struct diff){0};
+	if (!rc && inodes) {
+		fsck_space_inode_bits(f, g, want, NULL);
+		rc = fsck_space_inode_bits_read(f, &gd, want + bs);
+		add_diffs(d, want, want + bs, sb->inodes_per_group,
+			  (uint64_t)g * sb->inodes_per_group + 1, 1);
+	} else if (!rc) {
+		fsck_space_block_bits(f, g, want);
+		rc = fsck_space_block_bits_read(f, g, &gd, want + bs);
+		add_diffs(d, want, want + bs, fsck_space_clusters(f, g),
+			  sb->first_data_block + (uint64_t)g * sb->blocks_per_group,
+			  UINT64_C(1) << xw_image_cluster_bits(f->ses.img));
 	}
 	end_run(d);
 	return rc;
@@ -137,31 +131,44 @@ static void forget_differences(struct fsck_space_scan *s, unsigned flag)
 		s->odd.v[i].odd &= ~flag;
 }
 
-/* Ask one question for all groups, and forget differences that are not to be repaired. */
+/* Ask about the differences of each group, and forget those that are not to be repaired. */
+static int ask_differences(struct fsck *f, struct fsck_space_scan *s, bool inodes)
+{
+	const unsigned bits = inodes ? FSCK_SP_INODES : FSCK_SP_BLOCKS;
+	auto_free struct diff *d = NULL;
+	int rc = 0;
+
+	for (size_t i = 0; i < s->odd.n && !rc && !f->ses.stop; i++) {
+		struct fsck_space_group *g = &s->odd.v[i];
+		struct fsck_about a = {.id = inodes ? FSCK_INODE_BITMAP : FSCK_BLOCK_BITMAP,
+				       .group = g->group};
+
+		if (!(g->odd & bits))
+			continue;
+		if (!d)
+			d = malloc(sizeof(*d));
+		rc = d ? collect_diffs(f, g->group, inodes, d)
+		       : xw_fail_nomem(&f->ses.diag, "bitmaps");
+		if (rc)
+			break;
+		a.name = d->text;
+		if (!fsck_found(f, &a))
+			g->odd &= ~bits;
+	}
+	return rc;
+}
+
 static int ask_bitmaps(struct fsck *f, struct fsck_space_scan *s, bool inodes)
 {
 	const unsigned padding = inodes ? FSCK_SP_INODE_PADDING : FSCK_SP_BLOCK_PADDING;
-	const unsigned bits = inodes ? FSCK_SP_INODES : FSCK_SP_BLOCKS;
 	struct fsck_about a = {.id = inodes ? FSCK_INODE_PADDING : FSCK_BLOCK_PADDING};
-	auto_free struct diff *d = NULL;
 	uint32_t first = 0;
-	int rc;
 
 	a.num = count_differences(s, padding, &first);
 	a.group = first;
 	if (a.num && !fsck_found(f, &a))
 		forget_differences(s, padding);
-	if (f->ses.stop || !count_differences(s, bits, &first))
-		return 0;
-	d = calloc(1, sizeof(*d));
-	rc = d ? collect_diffs(f, s, inodes, d) : xw_fail_nomem(&f->ses.diag, "bitmaps");
-	if (rc)
-		return rc;
-	a = (struct fsck_about){.id = inodes ? FSCK_INODE_BITMAP : FSCK_BLOCK_BITMAP};
-	a.name = d->text;
-	if (!fsck_found(f, &a))
-		forget_differences(s, bits);
-	return 0;
+	return f->ses.stop ? 0 : ask_differences(f, s, inodes);
 }
 
 /* Report a difference of the group, and forget it if it is not to be repaired. */

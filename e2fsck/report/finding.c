@@ -45,6 +45,7 @@ static bool was_left(const struct fsck *f, const struct fsck_about *a)
 
 void fsck_findings_free(struct fsck *f)
 {
+	fsck_held_free(f);
 	xw_table_free(&f->ses.findings.left_before);
 }
 
@@ -76,22 +77,28 @@ static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 {
 	struct fsck_findings *all = &f->ses.findings;
 	const bool came = !follows(f, a);
+	const uint64_t n = xw_fsck_count(a);
 
 	if (xw_fsck_row(a->id)->severity == FSCK_NOTE) {
 		all->notes++;
 		return;
 	}
-	all->found += came;
-	all->followed += !came;
-	all->fixed += came && repaired;
-	all->left += !repaired;
+	all->found += came ? n : 0;
+	all->followed += came ? 0 : n;
+	all->fixed += came && repaired ? n : 0;
+	all->left += repaired ? 0 : n;
 }
 
 static bool ask(struct fsck *f, const struct fsck_about *a)
 {
+	struct fsck_about described = *a;
+
 	if (was_left(f, a) || !f->ses.to || !f->ses.to->ask)
 		return false;
-	switch (f->ses.to->ask(f->ses.to_arg, f, a)) {
+	fsck_findings_flush(f);
+	if (f->ses.describe)
+		f->ses.describe(f->ses.describe_arg, f, &described, NULL);
+	switch (f->ses.to->ask(f->ses.to_arg, f, &described)) {
 	case FSCK_ANSWER_ALL:
 		f->ses.findings.yes_to_all = true;
 		return true;
@@ -185,8 +192,7 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	count(f, a, told.repaired);
 	if (told.repaired && is_recount(f, a))
 		f->ses.findings.recounted = true;
-	if (f->ses.to && f->ses.to->finding)
-		f->ses.to->finding(f->ses.to_arg, f, &told);
+	fsck_findings_tell(f, &told);
 	return told.agreed;
 }
 

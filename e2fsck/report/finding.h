@@ -51,7 +51,19 @@ struct fsck_about {
 	uint64_t num, num2; /* %n %m: found and expected value, or as the text says */
 	const char *name; /* %s: escaped when printed; name_len 0: terminated */
 	size_t name_len;
+	/* The same holds for all inodes from ino to this one, in one table block; 0: one inode */
+	xw_ino last;
+	xw_ino other; /* one of the inodes with which ino shares blocks; in no text */
+	/* Paths of the inodes, filled in for reports; NULL: not known, or there is none. */
+	const char *path, *dir_path, *other_path;
+	const char *from; /* the name or directory that an inode without a name had */
 };
+
+/* The number of inodes that the finding is about; 1 if it is about something else. */
+static inline uint64_t xw_fsck_count(const struct fsck_about *a)
+{
+	return a->last > a->ino ? (uint64_t)a->last - a->ino + 1 : 1;
+}
 
 /*
  * Parts of an image. Findings of the first examination of a part are damage that the image came
@@ -84,9 +96,15 @@ struct fsck_findings {
 	bool ended; /* with -p, by a finding that needs an administrator */
 	bool canceled; /* by a signal, or at a question */
 	struct xw_table left_before; /* findings not repaired: not told again in later rounds */
+	struct fsck_held *held; /* the last finding, not told yet; NULL: none */
 };
 
 void fsck_findings_free(struct fsck *f);
+/*
+ * held.c: tell the finding that is held back because others may extend it to a range. Called before
+ * anything else is told.
+ */
+void fsck_findings_flush(struct fsck *f);
 /* Number of repaired findings, including those that follow from repairs. */
 uint64_t fsck_repaired(const struct fsck_findings *all);
 
@@ -97,8 +115,12 @@ const struct fsck_row *xw_fsck_row(enum fsck_id id);
  * %% is a percent sign. An unknown placeholder is printed unchanged.
  */
 void xw_fsck_text(FILE *out, const char *text, const struct fsck_about *a);
+/* Print what follows the text: where the inode was, and to which other inodes it applies. */
+void xw_fsck_put_more(FILE *out, const struct fsck_about *a);
 /* Get the number that a letter of the text (not s) stands for. True: the finding uses it. */
 bool xw_fsck_number(const struct fsck_about *a, char letter, uint64_t *n);
+/* Print a path, or its beginning and end if it is long, escaped like names. */
+void xw_fsck_put_path(FILE *out, const char *path);
 /* The text of a finding, malloc'd; NULL: out of memory. */
 char *xw_fsck_text_made(const struct fsck_about *a);
 /* The word that -p prints after a repair: "FIXED", "CLEARED" ... for "Fix", "Clear" ... */

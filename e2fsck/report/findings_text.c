@@ -22,11 +22,8 @@ const struct fsck_row *xw_fsck_row(enum fsck_id id)
 }
 
 /* Control characters, and bytes that are not UTF-8, as \\ooo: names must not drive a terminal. */
-static void put_name(FILE *out, const struct fsck_about *a)
+static void put_escaped(FILE *out, const char *s, size_t left)
 {
-	const char *s = a->name;
-	size_t left = !s ? 0 : a->name_len ? a->name_len : strlen(s);
-
 	while (left) {
 		const size_t shown = xw_utf8_shown(s, left), n = shown ? shown : 1;
 
@@ -37,6 +34,61 @@ static void put_name(FILE *out, const struct fsck_about *a)
 		s += n;
 		left -= n;
 	}
+}
+
+static void put_name(FILE *out, const struct fsck_about *a)
+{
+	if (a->name)
+		put_escaped(out, a->name, a->name_len ? a->name_len : strlen(a->name));
+}
+
+void xw_fsck_put_path(FILE *out, const char *path)
+{
+	enum { LONG = 200, BEGIN = 60, END = LONG - BEGIN };
+	const size_t len = strlen(path);
+
+	if (len <= LONG) {
+		put_escaped(out, path, len);
+		return;
+	}
+	put_escaped(out, path, BEGIN);
+	fputs("...", out);
+	put_escaped(out, path + len - END, END);
+}
+
+/*
+ * Print an inode and its path: "12 (/a/b)". If the text calls it a directory in which something is,
+ * the path comes first: "in /a/b (12)". Returns what follows in the text; NULL: there is no path to
+ * print at s.
+ */
+static const char *put_inode(FILE *out, const char *s, const struct fsck_about *a)
+{
+	static const char dir[] = "in directory inode %d", was[] = "was in inode %d";
+	const char *const path = s[0] != '%'   ? a->dir_path
+				 : s[1] == 'i' ? a->path
+				 : s[1] == 'd' ? a->dir_path
+					       : NULL;
+
+	if (!path)
+		return NULL;
+	if (s[0] == '%') {
+		fprintf(out, "%" PRIu32 " (", s[1] == 'i' ? a->ino : a->dir);
+		xw_fsck_put_path(out, path);
+		fputc(')', out);
+		return s + 2;
+	}
+	if (!strncmp(s, dir, sizeof(dir) - 1)) {
+		fputs("in ", out);
+		xw_fsck_put_path(out, path);
+		fprintf(out, " (%" PRIu32 ")", a->dir);
+		return s + sizeof(dir) - 1;
+	}
+	if (strncmp(s, was, sizeof(was) - 1) != 0)
+		return NULL;
+	fputs("was in ", out);
+	xw_fsck_put_path(out, path);
+	fprintf(out, ", inode %" PRIu32, a->dir);
+	return s + sizeof(was) - 1;
 }
 
 /* The value of a letter of the text; false: it does not stand for a number. */
@@ -62,8 +114,13 @@ bool xw_fsck_number(const struct fsck_about *a, char letter, uint64_t *n)
 void xw_fsck_text(FILE *out, const char *text, const struct fsck_about *a)
 {
 	for (const char *s = text; *s; s++) {
+		const char *const behind = put_inode(out, s, a);
 		uint64_t n;
 
+		if (behind) {
+			s = behind - 1;
+			continue;
+		}
 		if (*s != '%' || !s[1]) {
 			fputc(*s, out);
 			continue;
@@ -80,6 +137,23 @@ void xw_fsck_text(FILE *out, const char *text, const struct fsck_about *a)
 	}
 }
 
+void xw_fsck_put_more(FILE *out, const struct fsck_about *a)
+{
+	const uint64_t n = xw_fsck_count(a);
+
+	if (a->from) {
+		fputs(" (from ", out);
+		xw_fsck_put_path(out, a->from);
+		fputc(')', out);
+	}
+	if (n > 1)
+		fprintf(out, "; likewise inode%s %" PRIu32, n > 2 ? "s" : "", a->ino + 1);
+	if (n > 2)
+		fprintf(out, "-%" PRIu32, a->last);
+	if (n > 1)
+		fprintf(out, " (%" PRIu64 " in all)", n);
+}
+
 char *xw_fsck_text_made(const struct fsck_about *a)
 {
 	char *made = NULL;
@@ -89,6 +163,7 @@ char *xw_fsck_text_made(const struct fsck_about *a)
 	if (!out)
 		return NULL;
 	xw_fsck_text(out, xw_fsck_row(a->id)->text, a);
+	xw_fsck_put_more(out, a);
 	if (!fclose(out))
 		return made;
 	free(made);

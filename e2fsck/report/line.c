@@ -14,6 +14,7 @@ void fsck_line(struct fsck *f, enum fsck_line kind, const char *fmt, ...)
 
 	if (!f->ses.to || !f->ses.to->line)
 		return;
+	fsck_findings_flush(f);
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);

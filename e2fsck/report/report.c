@@ -27,6 +27,7 @@ void fsck_progress_end(struct fsck *f)
 
 void fsck_heading(struct fsck *f, const char *text)
 {
+	fsck_findings_flush(f);
 	if (f->ses.to && f->ses.to->heading)
 		f->ses.to->heading(f->ses.to_arg, f, text);
 }
@@ -35,6 +36,7 @@ void fsck_pass(struct fsck *f, unsigned pass)
 {
 	if (f->round.pass == pass)
 		return;
+	fsck_findings_flush(f);
 	f->round.pass = pass;
 	if (f->ses.to && f->ses.to->pass)
 		cancel(f, f->ses.to->pass(f->ses.to_arg, f, pass));
@@ -44,6 +46,7 @@ void fsck_pass(struct fsck *f, unsigned pass)
 
 void fsck_pass_end(struct fsck *f)
 {
+	fsck_findings_flush(f);
 	f->round.pass = 0;
 	if (f->ses.to && f->ses.to->pass_end)
 		cancel(f, f->ses.to->pass_end(f->ses.to_arg, f));

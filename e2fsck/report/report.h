@@ -74,6 +74,12 @@ struct fsck_reporter {
 	char *(*find_device)(void *arg, const char *uuid);
 };
 
+/* ---- held.c ---- */
+
+/* Tell a finding, or hold it back: see fsck_findings_flush(). */
+void fsck_findings_tell(struct fsck *f, const struct fsck_told *t);
+void fsck_held_free(struct fsck *f);
+
 /* ---- name.c ---- */
 
 /* The filesystem's name in messages, as in e2fsck: that of -N, else its label, else the image. */

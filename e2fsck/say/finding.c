@@ -15,6 +15,7 @@ static void put_text(struct say *s, const struct fsck *f, const struct fsck_abou
 	if (f->opts.mode == FSCK_PREEN)
 		cli_printf(stdout, "%s: ", xw_fsck_name(f));
 	xw_fsck_text(stdout, xw_fsck_row(a->id)->text, a);
+	xw_fsck_put_more(stdout, a);
 }
 
 /* Is the finding shown? Notes that -p repairs silently are shown only with -v. */
@@ -28,24 +29,30 @@ static bool is_reported(const struct say *s, const struct fsck *f, const struct 
 	return !t->follows || f->opts.mode == FSCK_NO;
 }
 
-static bool is_power_of_ten(uint64_t n)
+/* The power of ten, from SAY_MAX on, that is above `before` and at most n; 0: there is none. */
+static uint64_t power_of_ten(uint64_t before, uint64_t n)
 {
-	while (n % 10 == 0)
-		n /= 10;
-	return n == 1;
+	uint64_t power = SAY_MAX;
+
+	while (power <= n / 10)
+		power *= 10;
+	return power > before && power <= n ? power : 0;
 }
 
 /* After SAY_MAX findings of a kind, a line at each power of ten replaces them. */
 static bool is_shown(struct say *s, const struct fsck *f, const struct fsck_told *t)
 {
-	uint64_t n;
+	uint64_t *const told = &s->told[t->about->id];
+	uint64_t before, n;
 
 	if (!is_reported(s, f, t))
 		return false;
-	n = ++s->told[t->about->id];
-	if (s->verbose || n < SAY_MAX)
+	before = *told;
+	*told += xw_fsck_count(t->about);
+	if (s->verbose || before + 1 < SAY_MAX)
 		return true;
-	if (!is_power_of_ten(n))
+	n = power_of_ten(before, *told);
+	if (!n)
 		return false;
 	say_wipe(s);
 	if (n == SAY_MAX)

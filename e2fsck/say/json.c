@@ -25,6 +25,12 @@ static void put_number(struct xw_json *j, const char *key, const struct fsck_abo
 		xw_json_u64(j, key, n);
 }
 
+static void put_path(struct xw_json *j, const char *key, const char *path)
+{
+	if (path)
+		xw_json_str(j, key, path, strlen(path));
+}
+
 static const char *severity_name(enum fsck_severity severity)
 {
 	static const char *const names[] = {"note", "minor", "error", "fatal"};
@@ -56,7 +62,17 @@ void say_json_finding(const struct fsck *f, const struct fsck_told *t)
 	xw_json_str(&j, "severity", severity_name(row->severity),
 		    strlen(severity_name(row->severity)));
 	put_number(&j, "inode", a, 'i');
+	if (xw_fsck_count(a) > 1) {
+		xw_json_u64(&j, "inode_last", a->last);
+		xw_json_u64(&j, "count", xw_fsck_count(a));
+	}
+	put_path(&j, "path", a->path);
+	put_path(&j, "from", a->from);
 	put_number(&j, "directory", a, 'd');
+	put_path(&j, "directory_path", a->dir_path);
+	if (a->other)
+		xw_json_u64(&j, "other_inode", a->other);
+	put_path(&j, "other_path", a->other_path);
 	put_number(&j, "group", a, 'g');
 	put_number(&j, "block", a, 'b');
 	put_number(&j, "logical_block", a, 'l');

@@ -68,6 +68,11 @@ void say_counted(const struct say *s);
  */
 enum fsck_answer say_ask(const char *question);
 
+/* ---- changes.c ---- */
+
+/* Print what the repairs have changed, or with -n would change, and what was lost. */
+void say_changes(const struct say *s, const struct fsck *f);
+
 /* ---- json.c: one object per line on standard output ---- */
 
 void say_json_finding(const struct fsck *f, const struct fsck_told *t);
@@ -85,7 +90,7 @@ void say_outcome(const struct say *s, const struct fsck *f, const struct fsck_ou
 /* "IMAGE: clean, ..." */
 void say_clean(const struct fsck *f, const struct fsck_summary *sum);
 /* The last lines: modified, still has errors, counts; statistics with -v. */
-void say_end(const struct say *s, const struct fsck *f, const struct fsck_summary *sum,
-	     bool modified);
+void say_end(const struct say *s, const struct fsck *f, const struct fsck_outcome *o,
+	     const struct fsck_summary *sum);
 
 #endif

@@ -149,13 +149,16 @@ static void say_reboot(const struct fsck *f)
 	cli_printf(stdout, "%s: ***** REBOOT SYSTEM *****\n", xw_fsck_name(f));
 }
 
-void say_end(const struct say *s, const struct fsck *f, const struct fsck_summary *sum,
-	     bool modified)
+void say_end(const struct say *s, const struct fsck *f, const struct fsck_outcome *o,
+	     const struct fsck_summary *sum)
 {
 	const struct fsck_findings *all = &f->ses.findings;
 	const bool preen = f->opts.mode == FSCK_PREEN;
+	const bool modified = o->committed && (all->modified || o->recounted);
 
 	say_counted(s);
+	if (xw_fsck_tells_changes(f, o))
+		say_changes(s, f);
 	if (modified && !preen)
 		cli_printf(stdout, "\n%s: ***** FILE SYSTEM WAS MODIFIED *****\n", xw_fsck_name(f));
 	if (all->reboot)
@@ -196,5 +199,5 @@ void say_outcome(const struct say *s, const struct fsck *f, const struct fsck_ou
 			"%s: nothing was repaired: the check ended before anything was written.\n",
 			xw_fsck_name(f));
 	if (!o->skipped && !s->quiet)
-		say_end(s, f, &sum, o->committed && (f->ses.findings.modified || o->recounted));
+		say_end(s, f, o, &sum);
 }

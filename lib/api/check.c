@@ -11,6 +11,7 @@
 #include "api/tell.h"
 #include "api/xw.h"
 #include "base/vec.h"
+#include "check/changes.h"
 #include "check/check.h"
 
 _Static_assert(XW_CHECK_REPAIRED == FSCK_EXIT_FIXED && XW_CHECK_REBOOT == FSCK_EXIT_REBOOT &&
@@ -31,6 +32,7 @@ struct xw_check {
 	xw_finding_cb *finding;
 	void *finding_arg;
 	struct xw_check_result result;
+	XW_VEC(struct xw_check_change) changes; /* their strings are owned */
 	struct xw_json json;
 };
 
@@ -42,6 +44,17 @@ struct run {
 	struct xw_progress last;
 	bool canceled; /* read by other threads with atomic loads */
 };
+
+static void free_changes(struct xw_check *c)
+{
+	for (size_t i = 0; i < c->changes.n; i++) {
+		free((char *)c->changes.v[i].path);
+		free((char *)c->changes.v[i].from);
+		free((char *)c->changes.v[i].other_path);
+		free((char *)c->changes.v[i].text);
+	}
+	xw_vec_free(&c->changes);
+}
 
 int xw_check_new(struct xw_check **out)
 {
@@ -58,6 +71,7 @@ void xw_check_free(struct xw_check *c)
 	for (size_t i = 0; i < c->values.n; i++)
 		free(c->values.v[i]);
 	xw_vec_free(&c->values);
+	free_changes(c);
 	xw_json_free(&c->json);
 	free(c);
 }
@@ -176,6 +190,10 @@ static void forward_finding(void *arg, const struct fsck *f, const struct fsck_t
 		.repaired = t->repaired,
 		.follows = t->follows,
 		.round = f->round.number + 1,
+		.path = a->path,
+		.directory_path = a->dir_path,
+		.from = a->from,
+		.count = xw_fsck_count(a),
 	};
 
 	if (r->c->finding)
@@ -230,6 +248,37 @@ static void copy_result(struct run *r, const struct fsck *f, const struct fsck_o
 	};
 }
 
+static char *copy_of(const char *s)
+{
+	return s ? strdup(s) : NULL;
+}
+
+/* Without memory the rest of the list is missing: the result of the run is what it is. */
+static void copy_changes(struct xw_check *c, const struct fsck *f, const struct fsck_outcome *o)
+{
+	const struct fsck_changes *const all = xw_fsck_changes(f);
+
+	for (size_t i = 0; xw_fsck_tells_changes(f, o) && i < all->v.n; i++) {
+		const struct fsck_change *const from = &all->v.v[i];
+
+		if (from->undone)
+			continue;
+		if (xw_vec_reserve(&c->changes, c->changes.n + 1))
+			break;
+		c->changes.v[c->changes.n++] = (struct xw_check_change){
+			.kind = xw_fsck_change_name(from->kind),
+			.inode = from->ino ? (int64_t)from->ino : -1,
+			.other_inode = from->other ? (int64_t)from->other : -1,
+			.path = copy_of(from->path),
+			.from = copy_of(from->from),
+			.other_path = copy_of(from->other_path),
+			.text = copy_of(from->text),
+		};
+	}
+	c->result.changes = c->changes.v;
+	c->result.n_changes = c->changes.n;
+}
+
 /* The return code of a run. Findings are not failures. */
 static int judge(struct xw_check *c, const struct fsck *f, const struct fsck_outcome *o)
 {
@@ -262,6 +311,7 @@ int xw_check_run(struct xw_check *c, const char *path)
 	clock_gettime(CLOCK_MONOTONIC, &r.began);
 	r.ticked = r.began;
 	xw_json_free(&c->json);
+	free_changes(c);
 	xw_diag_clear(&c->diag);
 	c->diag.warnings = 0;
 	f.ses.diag = c->diag;
@@ -277,6 +327,7 @@ int xw_check_run(struct xw_check *c, const char *path)
 	else
 		xw_fsck_check(&f, &o);
 	copy_result(&r, &f, &o);
+	copy_changes(c, &f, &o);
 	xw_fsck_json(&f, &o, &c->json);
 	rc = judge(c, &f, &o);
 	xw_fsck_end(&f);

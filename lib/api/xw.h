@@ -303,8 +303,32 @@ struct xw_finding {
 	int repaired;
 	int follows; /* caused by a repair of this run */
 	uint64_t round; /* number of the check round, from 1 */
+	/*
+	 * Paths of `inode` and `directory`, and for an unattached inode the name or the directory
+	 * that it had. NULL: none, or not known. Bytes of names are unchanged; valid during the
+	 * call.
+	 */
+	const char *path, *directory_path, *from;
+	/* The finding is about so many inodes, `inode` and those after it; 1: one, or none. */
+	uint64_t count;
 };
 typedef void xw_finding_cb(void *arg, const struct xw_finding *f);
+
+/*
+ * Something that repairs have changed for users of the filesystem, or with "-n" would change. kind
+ * is a constant: "connected" (an inode without a name, to /lost+found), "cleared" (an inode),
+ * "shortened" (a file or directory has lost blocks, or may have), "copied" (blocks that it shared
+ * with another inode), "unnamed" (a name was removed), "renamed", "attribute" (extended attributes
+ * were removed), "setting" (of the superblock). Members that do not apply are -1 and NULL.
+ */
+struct xw_check_change {
+	const char *kind;
+	int64_t inode, other_inode; /* "copied": one of those that have the same blocks */
+	const char *path; /* of the inode; the name that was removed or changed */
+	const char *from; /* "connected": the name or the directory that it had */
+	const char *other_path;
+	const char *text; /* "setting": the text of the finding */
+};
 
 struct xw_check_result {
 	int status; /* the exit status that xw-fsck would have: XW_CHECK_* */
@@ -327,6 +351,12 @@ struct xw_check_result {
 	uint64_t fragmented_files, fragmented_directories; /* not contiguous */
 	uint64_t warnings;
 	double seconds;
+	/*
+	 * All changes, owned by the handle until the next run; none if they were not written and
+	 * the run was without "-n".
+	 */
+	const struct xw_check_change *changes;
+	uint64_t n_changes;
 };
 
 int xw_check_new(struct xw_check **out);

@@ -32,11 +32,11 @@ is "  and leaves no image" test ! -e img
 cp wanted img
 "$BIN/xw-debugfs" -w -R "sif <11> links_count 7" -R "sif /numbers links_count 2" img >.out 2>&1
 cp img hurt
-line='Inode 11 has link count 7, should be 2'
+line='Inode 11 (/lost+found) has link count 7, should be 2'
 example check img
 equal "check: errors are left" $? 4
 equal "  which it names" "$(cat .out)" "$line
-Inode 15 has link count 2, should be 1
+Inode 15 (/numbers) has link count 2, should be 1
 2 errors, 2 left"
 is "  and the image is as it was" cmp -s img hurt
 example check -y img

@@ -31,7 +31,7 @@ damage() { # [root]: img becomes bad; two names lead to no inode, and a file cla
 	for copy in json verbose; do cp bad $copy; done
 }
 told() { # DESCRIPTION: the dangling names, and the files that have lost theirs by that
-	equal "$1" "$(count "^Entry '[ab]' in directory inode .* has deleted or unused inode .*? yes")" 2
+	equal "$1" "$(count "^Entry '[ab]' in .* has deleted or unused inode .*? yes")" 2
 	equal "  and the files that had them" "$(count '^Unattached inode .*? yes')" "$2"
 }
 files() { # IMAGE: contents of all files but the one that has another block now
@@ -66,11 +66,11 @@ told "  what is wrong below is told" 4
 equal "  and the root" "$(count '^Root inode is not allocated.*? yes')" 1
 equal "  directories without a name" "$(count '^Unconnected directory inode .*? yes')" 2
 equal "  not the count of directories after the root was made" "$(count '^Directories count wrong')" 1
-equal "  nor its record after that was cleared" "$(count '^Inode 2 has invalid mode')" 1
+equal "  nor its record after that was cleared" "$(count '^Inode 2 (/) has invalid mode')" 1
 files bad >.after
 equal "  nothing else is lost" "$(comm -23 .before .after | wc -l)" 1
 fsck -fy -v verbose
-equal "  -v tells both" "$(count '^Directories count wrong')-$(count '^Inode 2 has invalid mode')" 2-2
+equal "  -v tells both" "$(count '^Directories count wrong')-$(count '^Inode 2 (/) has invalid mode')" 2-2
 fsck -fy --json json
 equal "  they are counted apart, and said to follow" "$(number later)-$(count '"follows":true')" 2-2
 equal "  and all is repaired" "$(number found)-$(number left)" "$(number repaired)-0"

@@ -24,6 +24,7 @@ struct world {
 	/* heard */
 	unsigned findings, lines, ticks, cancel_at; /* of ticks, from 1; 0: never */
 	struct xw_finding last;
+	char file[64]; /* its path */
 	char id[64], text[256], phases[256];
 	uint64_t done, total;
 };
@@ -100,6 +101,7 @@ static void on_finding(void *arg, const struct xw_finding *f)
 	w->last = *f;
 	snprintf(w->id, sizeof(w->id), "%s", f->id);
 	snprintf(w->text, sizeof(w->text), "%s", f->text);
+	snprintf(w->file, sizeof(w->file), "%s", f->path ? f->path : "");
 }
 
 static void on_log(void *arg, enum xw_severity severity, const char *line)
@@ -184,9 +186,12 @@ START_TEST(only_checked)
 	r = run(w);
 	ck_assert_uint_eq(w->findings, 1);
 	ck_assert_str_eq(w->id, "link-count");
-	ck_assert_str_eq(w->text, "Inode 11 has link count 7, should be 2");
+	ck_assert_str_eq(w->text, "Inode 11 (/lost+found) has link count 7, should be 2");
 	ck_assert_int_eq(w->last.severity, XW_FINDING_MINOR);
 	ck_assert_int_eq(w->last.inode, LOST_FOUND);
+	ck_assert_str_eq(w->file, "/lost+found");
+	ck_assert(!w->last.directory_path && !w->last.from);
+	ck_assert_uint_eq(w->last.count, 1);
 	ck_assert_int_eq(w->last.group, -1);
 	ck_assert_int_eq(w->last.block, -1);
 	ck_assert(!w->last.repaired && !w->last.follows);
@@ -228,6 +233,35 @@ START_TEST(repaired)
 	ck_assert(!r->found && !r->repaired && r->clean && !r->skipped);
 	ck_assert_str_eq(xw_check_error(w->c), "");
 	ck_assert_ptr_nonnull(strstr(xw_check_json(w->c), "\"clean\":true"));
+}
+END_TEST
+
+/* What repairs change, or with -n would, is listed: lost+found without links is not in use. */
+START_TEST(changes)
+{
+	struct world *const w = &world;
+	FILE *const file = fopen(w->path, "r+b");
+	const struct xw_check_result *r;
+
+	ck_assert_int_eq(fseek(file, links_at(file, 0), SEEK_SET), 0);
+	ck_assert_int_eq(fputc(0, file), 0);
+	ck_assert_int_eq(fclose(file), 0);
+	set(w, _i ? "-y" : "-n", NULL);
+	set(w, "-f", NULL);
+	r = run(w);
+	ck_assert_int_eq(r->status, _i ? XW_CHECK_REPAIRED : XW_CHECK_LEFT);
+	ck_assert_uint_eq(r->n_changes, 1);
+	ck_assert_str_eq(r->changes->kind, "unnamed");
+	ck_assert_int_eq(r->changes->inode, LOST_FOUND);
+	ck_assert_str_eq(r->changes->path, "/lost+found");
+	ck_assert_int_eq(r->changes->other_inode, -1);
+	ck_assert(!r->changes->from && !r->changes->other_path && !r->changes->text);
+	ck_assert_ptr_nonnull(strstr(xw_check_json(w->c),
+				     "\"changes\":[{\"kind\":\"unnamed\",\"inode\":11,"
+				     "\"path\":\"/lost+found\"}]"));
+	w->done = 0;
+	r = run(w);
+	ck_assert_uint_eq(r->n_changes, !_i);
 }
 END_TEST
 
@@ -475,6 +509,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_loop_test(tc, only_checked, 0, 2);
 	unit_add_cases(tc, repaired, "-y", "-p");
+	tcase_add_loop_test(tc, changes, 0, 2);
 	tcase_add_test(tc, ended);
 	tcase_add_test(tc, skipped);
 	tcase_add_test(tc, at_an_offset);

@@ -97,6 +97,55 @@ START_TEST(names_are_escaped)
 }
 END_TEST
 
+START_TEST(paths_stand_beside_numbers)
+{
+	static const char *const texts[][2] = {
+		{"Inode %i has %n", "Inode 12 (/a/b) has 3"},
+		{"Entry '%s' in directory inode %d", "Entry 'x' in /a (11)"},
+		{"Directory inode %d, block", "Directory inode 11 (/a), block"},
+		{"inode %i (was in inode %d)", "inode 12 (/a/b) (was in /a, inode 11)"},
+		{"no number", "no number"},
+	};
+	const struct fsck_about a = {
+		.ino = 12, .dir = 11, .num = 3, .name = "x", .path = "/a/b", .dir_path = "/a"};
+	const struct fsck_about odd = {.ino = 12, .path = "/a\033\n\xff"}, none = {.ino = 12};
+	char buf[128];
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(texts); i++)
+		ck_assert_str_eq(expand(buf, sizeof(buf), texts[i][0], &a), texts[i][1]);
+	ck_assert_str_eq(expand(buf, sizeof(buf), "Inode %i", &odd),
+			 "Inode 12 (/a\\033\\012\\377)");
+	ck_assert_str_eq(expand(buf, sizeof(buf), "Inode %i", &none), "Inode 12");
+}
+END_TEST
+
+START_TEST(long_paths_are_cut)
+{
+	char path[301], want[512], buf[512];
+	const struct fsck_about a = {.ino = 12, .path = path};
+
+	for (size_t i = 0; i < sizeof(path) - 1; i++)
+		path[i] = (char)(i % 10 ? 'a' + (char)(i / 10 % 26) : '/');
+	path[sizeof(path) - 1] = '\0';
+	snprintf(want, sizeof(want), "%.60s...%s", path, path + 160);
+	ck_assert_str_eq(expand(buf, sizeof(buf), "%i", &a) + strlen("12 ("), strcat(want, ")"));
+	path[200] = '\0';
+	snprintf(want, sizeof(want), "12 (%s)", path);
+	ck_assert_str_eq(expand(buf, sizeof(buf), "%i", &a), want);
+}
+END_TEST
+
+START_TEST(texts_end_in_what_else_is_known)
+{
+	const struct fsck_about a = {
+		.id = FSCK_INODE_UNATTACHED, .ino = 12, .last = 14, .from = "/a"};
+	char *text = xw_fsck_text_made(&a);
+
+	ck_assert_str_eq(text, "Unattached inode 12 (from /a); likewise inodes 13-14 (3 in all)");
+	free(text);
+}
+END_TEST
+
 START_TEST(offers_have_a_word_for_preening)
 {
 	ck_assert_str_eq(xw_fsck_done_word("Fix"), "FIXED");
@@ -115,6 +164,9 @@ int main(void)
 	tcase_add_test(tc, offers_fit_the_policy);
 	tcase_add_test(tc, placeholders_become_members);
 	tcase_add_test(tc, names_are_escaped);
+	tcase_add_test(tc, paths_stand_beside_numbers);
+	tcase_add_test(tc, long_paths_are_cut);
+	tcase_add_test(tc, texts_end_in_what_else_is_known);
 	tcase_add_test(tc, offers_have_a_word_for_preening);
 	suite_add_tcase(s, tc);
 	return unit_main(s);

@@ -494,6 +494,78 @@ START_TEST(very_many)
 }
 END_TEST
 
+/* Consecutive inodes of one table block, here of 16, are told as one; all of them count. */
+START_TEST(ranges)
+{
+	static const struct {
+		enum fsck_id id;
+		xw_ino from, to;
+		unsigned num;
+		bool each;
+		const char *text;
+	} cases[] = {
+		{FSCK_GARBAGE, 33, 33, 0, false,
+		 "Inode 33 seems to contain garbage.  Clear? yes\n\n"},
+		{FSCK_GARBAGE, 33, 34, 0, false,
+		 "Inode 33 seems to contain garbage; likewise inode 34 (2 in all).  Clear? "
+		 "yes\n\n"},
+		{FSCK_GARBAGE, 33, 48, 0, false,
+		 "Inode 33 seems to contain garbage; likewise inodes 34-48 (16 in all).  "
+		 "Clear? yes\n\n"},
+		{FSCK_GARBAGE, 47, 50, 0, false,
+		 "Inode 47 seems to contain garbage; likewise inode 48 (2 in all).  Clear? yes\n\n"
+		 "Inode 49 seems to contain garbage; likewise inode 50 (2 in all).  Clear? "
+		 "yes\n\n"},
+		{FSCK_GARBAGE, 33, 34, 0, true,
+		 "Inode 33 seems to contain garbage.  Clear? yes\n\n"
+		 "Inode 34 seems to contain garbage.  Clear? yes\n\n"},
+		{FSCK_INODE_MISPLACED, 1, 2, 1, false, /* each of another number */
+		 "Inode 1 has the record of inode 1: its block of the table was written to a wrong "
+		 "place.  Clear? yes\n\n"
+		 "Inode 2 has the record of inode 2: its block of the table was written to a wrong "
+		 "place.  Clear? yes\n\n"},
+		{FSCK_DTIME_SET, 33, 34, 0, false, /* each has its own cause */
+		 "Inode 33 is in use, but has dtime set.  Fix? yes\n\n"
+		 "Inode 34 is in use, but has dtime set.  Fix? yes\n\n"},
+	};
+	struct xw_image img = {.block_size = 4096, .inode_size = 256, .sb.inodes_per_group = 512};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(cases); i++) {
+		start(FSCK_YES);
+		f.ses.img = &img;
+		f.opts.each_told = cases[i].each;
+		capture();
+		for (xw_ino ino = cases[i].from; ino <= cases[i].to; ino++)
+			ck_assert(fsck_found(&f,
+					     &(struct fsck_about){.id = cases[i].id,
+								  .ino = ino,
+								  .num = cases[i].num ? ino : 0}));
+		fsck_findings_flush(&f);
+		ck_assert_str_eq(captured(), cases[i].text);
+		ck_assert_uint_eq(f.ses.findings.fixed, cases[i].to - cases[i].from + 1);
+	}
+	/* a question for a range, and what is told in between */
+	start(FSCK_ASK);
+	f.ses.img = &img;
+	capture();
+	ck_assert(fsck_found(&f, &(struct fsck_about){.id = FSCK_GARBAGE, .ino = 33, .last = 40}));
+	ck_assert_str_eq(captured(),
+			 "Inode 33 seems to contain garbage; likewise inodes 34-40 (8 in all)");
+	ck_assert(asked == 1 && f.ses.findings.found == 8 && f.ses.findings.fixed == 8);
+	start(FSCK_NO);
+	f.ses.img = &img;
+	capture();
+	for (xw_ino ino = 33; ino < 35; ino++) {
+		fsck_found(&f, &(struct fsck_about){.id = FSCK_GARBAGE, .ino = ino});
+		fsck_pass(&f, ino);
+	}
+	ck_assert_str_eq(captured(), "Inode 33 seems to contain garbage.  Clear? no\n\n"
+				     "Inode 34 seems to contain garbage.  Clear? no\n\n");
+	ck_assert_uint_eq(f.ses.findings.left, 2);
+	fsck_findings_free(&f);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *s = suite_create("fsck_policy");
@@ -512,6 +584,7 @@ int main(void)
 	tcase_add_test(t, unreadable);
 	tcase_add_test(t, printed);
 	tcase_add_test(t, very_many);
+	tcase_add_test(t, ranges);
 	suite_add_tcase(s, t);
 	return unit_main(s);
 }
