@@ -96,6 +96,8 @@ int xw_journal_apply_external(struct xw_dev *overlay, struct xw_log *log, const 
 		rc = xw_journal_count_free(overlay);
 	if (rc >= 0 && r->fast_blocks)
 		rc = xw_update_fast(overlay, r->fast, r->fast_blocks, diag);
+	if (rc >= 0)
+		rc = xw_journal_settle_orphans(overlay);
 	return XW_MIN(rc, 0);
 }
 
@@ -275,7 +277,7 @@ int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, stru
 {
 	uint8_t super[XW_SUPER_SIZE];
 	struct xw_super sb;
-	int rc, counted = xw_journal_count_free(overlay);
+	int rc, settled, counted = xw_journal_count_free(overlay);
 
 	if (counted < 0)
 		return counted;
@@ -290,7 +292,12 @@ int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, stru
 	rc = xw_dev_pwrite(overlay, super, sizeof(super), XW_SUPER_OFFSET);
 	if (!rc && info->fast_blocks)
 		rc = replay_fast(overlay, diag);
-	return rc ? rc : counted || info->fast_blocks || info->err || info->damaged;
+	if (rc)
+		return rc;
+	settled = xw_journal_settle_orphans(overlay);
+	if (settled < 0)
+		return settled;
+	return counted || settled || info->fast_blocks || info->err || info->damaged;
 }
 
 int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag)

@@ -96,6 +96,35 @@ works "-n"
 said '^Warning: recovering the journal in memory alone'
 is_same img work
 
+# A copy of a mounted filesystem has orphan_present, although the orphan file is empty: no damage, and a replay clears it.
+feature() { debugfs -R 'stats -h' "$1" 2>/dev/null | grep -c orphan_present; }
+for o in "-b 1024 -O ^metadata_csum,orphan_file" "-b 1024 -O orphan_file -I 128"; do
+	# shellcheck disable=SC2086
+	mkfs -q --replace -t ext4 $o -d d img 8M
+	printf 'feature orphan_present\njo\njw -b %s zeros\njc\n' "$(debugfs -R 'bmap keep 0' img 2>/dev/null)" |
+		debugfs -w -f - img >>.dbg 2>&1
+	if [ "$(feature img)" = 0 ]; then
+		skip "$o: an empty orphan file" "debugfs does not know it"
+		continue
+	fi
+	fsck -fn img
+	works "$o: an empty orphan file of a mounted filesystem: -fn"
+	for how in -fp -p -fy; do
+		cp img work
+		fsck $how work
+		works "  $how"
+		equal "  the feature is cleared, without a word" "$(grep -c orphan_present .out) $(feature work)" "0 0"
+	done
+	cp img work
+	"$BIN/xw-tune" -q -L label work
+	equal "  xw-tune clears it, too" "$? $(feature work)" "0 0"
+	clean work "  e2fsck finds nothing"
+	cp work img
+	stock 'feature orphan_present' img
+	fsck -fn img
+	status "  without a replay it is an error" 4
+done
+
 # A journal on another device.
 mkfs -q -O journal_dev -b 1024 jdev 4M
 works "an external journal"
@@ -187,4 +216,4 @@ for how in -n -p -y; do
 	fsck $how -j jdev work
 	works "recovery wanted, $how -j: nothing to replay"
 done
-done_testing 148
+done_testing 168
