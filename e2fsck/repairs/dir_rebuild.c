@@ -294,6 +294,23 @@ static int make_unique(struct salvage *v)
 
 /* ---- one directory ---- */
 
+/* -D: rewrite the directory, unless its blocks are as they would be written. */
+static int optimize(struct fsck *f, struct fsck_dir *d, struct xw_update *u,
+		    const struct xw_update_rebuild *o)
+{
+	bool same = false;
+	int rc = xw_update_dir_is_built(u, o, &same);
+
+	if (!rc && !same)
+		rc = xw_update_rebuild_dir(u, o);
+	/* The update has freed the nodes of the itree, which is built again. */
+	if (!rc && !same && d->itree)
+		rc = fsck_push_itree(f, d->ino);
+	d->itree = d->itree && (rc || same);
+	d->optimize = !same;
+	return rc;
+}
+
 static int rebuild(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
@@ -317,7 +334,7 @@ static int rebuild(struct fsck_dirscan *s, uint32_t i)
 	o.parent = d->parent ? d->parent : d->dotdot ? d->dotdot : XW_INO_ROOT;
 	o.entries = v.e.v;
 	o.n = v.e.n;
-	rc = xw_update_rebuild_dir(u, &o);
+	rc = d->rebuild ? xw_update_rebuild_dir(u, &o) : optimize(f, d, u, &o);
 	if (!rc)
 		d->dotdot = o.parent;
 	return rc;
@@ -332,9 +349,12 @@ int fsck_dir_rebuild_all(struct fsck_dirscan *s)
 		struct fsck_dir *d = &f->facts.dirs.v[i];
 		bool no_space;
 
-		if (!d->rebuild)
+		/* an itree without facts is damaged, and its repair was declined */
+		if (!d->rebuild && (!d->optimize || (d->itree && !fsck_itree(f, d->ino))))
 			continue;
 		rc = rebuild(s, i);
+		if (!rc && !d->rebuild && !d->optimize)
+			continue;
 		no_space = rc == XW_ERR_NOSPC || rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_LIMIT;
 		if (!rc)
 			rc = fsck_update_step(f);
