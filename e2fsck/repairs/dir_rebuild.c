@@ -311,6 +311,20 @@ static int optimize(struct fsck *f, struct fsck_dir *d, struct xw_update *u,
 	return rc;
 }
 
+/* Without a free block for an index the directory has none, which Linux accepts. */
+static int rebuild_within(struct fsck *f, struct xw_update *u, struct xw_update_rebuild *o)
+{
+	int rc = xw_update_rebuild_dir(u, o);
+
+	if (rc != XW_ERR_NOSPC)
+		return rc;
+	fsck_update_drop(f);
+	xw_diag_clear(&f->ses.diag);
+	o->no_index = true;
+	rc = fsck_update(f, &u);
+	return rc ? rc : xw_update_rebuild_dir(u, o);
+}
+
 static int rebuild(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
@@ -334,7 +348,7 @@ static int rebuild(struct fsck_dirscan *s, uint32_t i)
 	o.parent = d->parent ? d->parent : d->dotdot ? d->dotdot : XW_INO_ROOT;
 	o.entries = v.e.v;
 	o.n = v.e.n;
-	rc = d->rebuild ? xw_update_rebuild_dir(u, &o) : optimize(f, d, u, &o);
+	rc = d->rebuild ? rebuild_within(f, u, &o) : optimize(f, d, u, &o);
 	if (!rc)
 		d->dotdot = o.parent;
 	return rc;
@@ -365,7 +379,8 @@ int fsck_dir_rebuild_all(struct fsck_dirscan *s)
 		if (!no_space)
 			return rc;
 		xw_diag_clear(&f->ses.diag);
-		FSCK_FOUND(f, DIR_NO_SPACE, .dir = d->ino);
+		if (d->rebuild)
+			FSCK_FOUND(f, DIR_NO_SPACE, .dir = d->ino);
 		rc = 0;
 	}
 	fsck_update_drop(f); /* each directory was kept */

@@ -76,6 +76,9 @@ struct fsck_findings {
 	uint64_t found, fixed; /* damage that the image came with, without notes; repaired damage */
 	uint64_t followed; /* findings that follow from repairs */
 	uint64_t left; /* findings of both kinds that were not repaired */
+	uint64_t accepted; /* findings of both kinds whose repair was accepted */
+	/* of `left`, those of this round that cannot be repaired; a later round may solve them */
+	uint64_t unsolved;
 	uint64_t notes;
 	bool recounted; /* free counts of the superblock were repaired: notes, yet exit status 1 */
 	bool reboot; /* the mounted root filesystem was changed */
@@ -86,6 +89,8 @@ struct fsck_findings {
 	struct xw_table left_before; /* findings not repaired: not told again in later rounds */
 };
 
+/* A round begins: what cannot be repaired is counted anew. */
+void fsck_findings_round(struct fsck_findings *all);
 void fsck_findings_free(struct fsck *f);
 /* Number of repaired findings, including those that follow from repairs. */
 uint64_t fsck_repaired(const struct fsck_findings *all);

@@ -34,4 +34,22 @@ fills "a lost+found without an index" 900
 full img -O ^dir_index
 fills "a filesystem without indexes" 900
 
-done_testing 8
+# The '..' of lost+found is an unused entry: no new name is put in its place, and one run is sufficient.
+rm -rf tree && mkdir -p tree/d/e
+echo 1 >tree/d/f
+echo 2 >tree/d/e/g
+mkfs -q --replace -b 1024 -O ^metadata_csum -d tree img 8M
+for v in 0 12; do
+	cp img work
+	printf 'unlink /d/e\nunlink /d/f\n' >verbs
+	"$BIN/xw-debugfs" -w -f verbs work >/dev/null 2>&1
+	printf "\\x$(printf %02x $v)\\0\\0\\0" |
+		dd of=work bs=1 seek=$(($(dbg work 'bmap lost+found 0') * 1024 + 12)) conv=notrunc status=none
+	fsck -fy work
+	equal "'..' of lost+found is $v: repaired" $RC 1
+	is "  nothing is left" sh -c '! grep -q "cannot be connected" .out'
+	fsck -fn work
+	equal "  and nothing is found again" $RC 0
+done
+
+done_testing 14
