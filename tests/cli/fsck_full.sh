@@ -52,4 +52,23 @@ for v in 0 12; do
 	equal "  and nothing is found again" $RC 0
 done
 
-done_testing 14
+# The index flag of a directory without an index, and no free block to make one: the directory has none then.
+rm -rf tree && mkdir -p tree/d
+(cd tree/d && seq -f 'name-of-a-file-%g' 300 | xargs touch)
+for o in ^metadata_csum,^dir_index ^dir_index; do
+	mkfs -q --replace -b 1024 -m 0 -O $o -d tree img
+	"$BIN/xw-debugfs" -w -R 'feature dir_index' -R 'sif /d flags 0x81000' img >/dev/null 2>&1
+	# fill what is left, if anything is
+	head -c "$(("$("$BIN/xw-dump" -h img 2>/dev/null | sed -n 's/^Free blocks: *//p')" * 1024))" /dev/zero >rest
+	"$BIN/xw-debugfs" -w -R 'write rest rest' img >/dev/null 2>&1
+	equal "$o: no block is free" "$("$BIN/xw-dump" -h img 2>/dev/null | sed -n 's/^Free blocks: *//p')" 0
+	fsck -fn img
+	is "  the index is damaged" grep -q 'invalid HTREE root' .out
+	fsck -fy img
+	equal "  repaired" $RC 1
+	equal "  every name is kept" "$(dbg img 'ls -p /d' | grep -c name-of-a-file)" 300
+	fsck -fn img
+	equal "  and nothing is found again" $RC 0
+done
+
+done_testing 24

@@ -125,6 +125,22 @@ for o in "-b 1024 -O ^metadata_csum,orphan_file" "-b 1024 -O orphan_file -I 128"
 	status "  without a replay it is an error" 4
 done
 
+# A log whose copy of the superblock is none is not replayed over the only superblock.
+for o in ^metadata_csum metadata_csum; do
+	mkfs -q --replace -t ext4 -b 1024 -O $o -d d img 8M
+	printf 'jo\njw -b 1 zeros\njc\n' | debugfs -w -f - img >>.dbg 2>&1
+	cp img work
+	"$BIN/xw-tune" -L label work 2>.err
+	equal "$o: no superblock in the log: refused by xw-tune" $? 1
+	is "  which says why" grep -q 'copy of the superblock is not valid' .err
+	is_same img work
+	fsck -fy work
+	status "  -fy" 1
+	fsck -fn work
+	status "  clean then" 0
+	clean work "  for e2fsck, too"
+done
+
 # A journal on another device.
 mkfs -q -O journal_dev -b 1024 jdev 4M
 works "an external journal"
@@ -216,4 +232,4 @@ for how in -n -p -y; do
 	fsck $how -j jdev work
 	works "recovery wanted, $how -j: nothing to replay"
 done
-done_testing 168
+done_testing 180
