@@ -229,8 +229,7 @@ static bool has_bits(const struct fsck *f, uint64_t group, const uint8_t *bits, 
 {
 	const struct xw_image *img = f->ses.img;
 	const unsigned shift = xw_image_cluster_bits(img);
-	const xw_blk start =
-		img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group;
+	const xw_blk start = img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group;
 	const xw_blk end = start + ((uint64_t)fsck_space_clusters(f, group) << shift);
 
 	for (xw_blk at = XW_MAX(blk, start); at < XW_MIN(blk + len, end); at++) {
@@ -276,8 +275,7 @@ bool fsck_inode_bitmap_is_plausible(struct fsck *f, uint64_t group, const struct
 	struct fsck_evidence e = {.bits = bits};
 
 	if (!bits || !xw_image_has_blocks(img, blk, 1) || n > end || fsck_read(f, blk, 1, bits) ||
-	    count_zeros(bits, n, end) ||
-	    fsck_table_evidence(f, group, gd->inode_table, table, &e))
+	    count_zeros(bits, n, end) || fsck_table_evidence(f, group, gd->inode_table, table, &e))
 		return false;
 	return e.misses <= e.hits / 8 + reserved && (n < end || e.hits);
 }

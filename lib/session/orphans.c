@@ -44,8 +44,8 @@ static bool file_is_empty(struct xw_image *img)
 	struct xw_inode in;
 	int more = -1;
 
-	if (!buf || ino < img->sb.first_ino || xw_image_inode(img, ino, &in, NULL) ||
-	    !in.links || (in.mode & XW_S_IFMT) != XW_S_IFREG || xw_map_begin(img, ino, &in, 0, &it))
+	if (!buf || ino < img->sb.first_ino || xw_image_inode(img, ino, &in, NULL) || !in.links ||
+	    (in.mode & XW_S_IFMT) != XW_S_IFREG || xw_map_begin(img, ino, &in, 0, &it))
 		return false;
 	while ((more = xw_map_next(&it, &run)) > 0) {
 		if (run.unwritten)
