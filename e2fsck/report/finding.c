@@ -78,12 +78,10 @@ static bool follows(const struct fsck *f, const struct fsck_about *a)
 	return round && round <= f->round.number;
 }
 
-/* Is it a problem that the repairs of a later round may solve, although this one cannot be? */
+/* Is it a lack of space that the repairs of a later round may end? Each round tries again. */
 static bool is_unsolved(const struct fsck_about *a)
 {
-	const struct fsck_row *row = xw_fsck_row(a->id);
-
-	return row->preen == FSCK_P_REPORT && row->severity != FSCK_NOTE;
+	return a->id == FSCK_LPF_FULL || a->id == FSCK_DIR_NO_SPACE;
 }
 
 static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
