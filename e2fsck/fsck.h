@@ -56,6 +56,7 @@ struct fsck_dir {
 	uint32_t generation; /* of its inode: checksums of its blocks depend on it */
 	bool indexed, is_inline, itree; /* according to its flags */
 	bool rebuild; /* its entries must be rewritten */
+	bool optimize; /* they are rewritten if that changes anything (-D) */
 	bool attached; /* the root is reachable through its parents */
 	bool itree_stale; /* its entries were changed in this round */
 	bool links_follow; /* its link count is adjusted after repairs without a question */

@@ -64,11 +64,12 @@ static int run_round(struct fsck *f)
 static int one_round(struct fsck *f)
 {
 	struct fsck_findings *const all = &f->ses.findings;
-	const uint64_t fixed = all->fixed, repaired = fsck_repaired(all);
+	const uint64_t fixed = all->fixed, accepted = all->accepted;
 	const enum fsck_mode mode = f->opts.mode;
 	int rc;
 
 	fsck_unused_note(f);
+	fsck_findings_round(all);
 	fsck_facts_free(f);
 	f->round = (struct fsck_round){.number = f->round.number, .pass = f->round.pass};
 	if (f->ses.report_only)
@@ -77,7 +78,7 @@ static int one_round(struct fsck *f)
 	f->opts.mode = mode;
 	all->modified |= f->round.changed;
 	if (!f->ses.stop && !f->round.changed) { /* none of the accepted repairs was possible */
-		all->left += fsck_repaired(all) - repaired;
+		all->left += all->accepted - accepted;
 		all->fixed = fixed;
 	}
 	return rc;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "open/open.h"
+#include "open/orphans.h"
 
 /*
  * While the root filesystem is read-only, a redo file cannot be created, so a block device uses its
@@ -126,6 +126,8 @@ int fsck_open(struct fsck *f)
 		return rc;
 	fsck_name_read(f); /* the superblock is that of a backup if the primary was lost */
 	rc = f->ses.report_only && f->opts.mode != FSCK_NO ? 0 : fsck_replay(f);
+	if (!rc)
+		rc = fsck_orphans_settle(f);
 	if (rc)
 		return rc;
 	f->start.dirty = !(f->ses.img->sb.state & XW_STATE_VALID);

@@ -113,6 +113,38 @@ int fsck_orphans_process(struct fsck *f)
 	return rc ? rc : fsck_opened(f); /* the rest of a last block may have been zeroed */
 }
 
+int fsck_orphans_none(struct fsck *f, bool *none)
+{
+	const struct xw_super *sb = &f->ses.img->sb;
+	struct fsck_orphan_file o;
+	int rc;
+
+	*none = false;
+	if (sb->last_orphan || !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE))
+		return 0;
+	rc = fsck_orphan_file_read(f, sb->orphan_file_inum, NULL, &o);
+	*none = !rc && fsck_orphan_file_is_valid(&o) && o.in_use == UINT64_MAX;
+	xw_vec_free(&o.runs);
+	return rc;
+}
+
+int fsck_orphans_settle(struct fsck *f)
+{
+	struct xw_super *sb = &f->ses.img->sb;
+	const bool changed = f->round.changed;
+	bool none = false;
+	int rc = 0;
+
+	if (f->start.replayed && sb->feature_ro_compat & XW_RO_ORPHAN_PRESENT)
+		rc = fsck_orphans_none(f, &none);
+	if (rc || !none)
+		return rc;
+	sb->feature_ro_compat &= ~XW_RO_ORPHAN_PRESENT;
+	rc = fsck_super_write(f);
+	f->round.changed = changed; /* part of the replay, which may be one in memory alone */
+	return rc;
+}
+
 int fsck_clear_orphans(struct fsck *f, bool *done)
 {
 	int rc;

@@ -213,7 +213,7 @@ static int check_each(struct fsck_dirscan *s)
 		else if (d->indexed && !d->rebuild)
 			rc = fsck_dir_htree(s, i);
 		/* lost+found keeps its blocks: a repair may need them when space is short. */
-		d->rebuild |= optimize && d->ino != f->facts.lost_found && end - at > 1;
+		d->optimize = optimize && d->ino != f->facts.lost_found && end - at > 1;
 		d->rebuild |= f->ses.root_found && d->ino == XW_INO_ROOT;
 	}
 	f->ses.root_found = false;

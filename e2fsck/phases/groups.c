@@ -451,6 +451,15 @@ static bool is_no_bitmap(struct check *c, uint64_t group, enum part p,
 	       !is_valid(c, group, p, gd, *location((struct xw_group_desc *)gd, p));
 }
 
+/* A wrong bit or a wrong count does not make a legal location impossible. */
+static bool is_plausible(struct check *c, uint64_t group, enum part p,
+			 const struct xw_group_desc *gd)
+{
+	if (p == BLOCK_BITMAP)
+		return fsck_block_bitmap_is_plausible(c->f, group, gd, gd->block_bitmap);
+	return fsck_inode_bitmap_is_plausible(c->f, group, gd, gd->inode_bitmap);
+}
+
 /*
  * The best location of a bitmap. Unlike a table a bitmap can be recreated anywhere, so a location
  * is used only if contents or other descriptors support it.
@@ -496,7 +505,8 @@ static bool is_good(struct check *c, uint64_t group, enum part p, const struct x
 	return fits(c, group, p, blk) && !backup_differs(c, group, p, blk, &copy) &&
 	       !(c->duplicates &&
 		 xw_blockset_count(c->duplicates, blk, length(c->f->ses.img, p))) &&
-	       !(p == INODE_TABLE ? is_no_table(c, group, gd) : is_no_bitmap(c, group, p, gd));
+	       (p == INODE_TABLE ? !is_no_table(c, group, gd)
+				 : !is_no_bitmap(c, group, p, gd) || is_plausible(c, group, p, gd));
 }
 
 /*

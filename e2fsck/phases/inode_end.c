@@ -2,6 +2,10 @@
 /* Checks the end of a map: blocks past i_size that i_blocks does not count. */
 #include "config.h"
 
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "phases/dirs.h"
 #include "phases/inodes.h"
 
 uint64_t fsck_clusters_of(const struct fsck *f, const struct xw_map_run *run,
@@ -140,6 +144,69 @@ static bool may_be_newer(const struct fsck_look *l, uint64_t end)
 	return false;
 }
 
+/* ---- directories ---- */
+
+/* Is it a valid block of the directory? *names, *used: its names, and those of inodes in use. */
+static bool is_leaf(struct fsck_look *l, xw_blk blk, uint8_t *buf, uint64_t *names, uint64_t *used)
+{
+	struct fsck *f = l->f;
+	const bool csum = xw_super_has_csum(&f->ses.img->sb);
+	const struct xw_dirblock_area area = {
+		.data = buf,
+		.size = f->ses.img->block_size,
+		.seed = xw_inode_seed(f->ses.img->csum_seed, l->ino, l->in.generation),
+		.inodes_count = f->ses.img->sb.inodes_count,
+		.csum = csum,
+		.filetype = f->ses.img->sb.feature_incompat & XW_INCOMPAT_FILETYPE,
+		.any_names = l->in.flags & XW_FL_ENCRYPT};
+	auto_free struct xw_dirblock *it = malloc(sizeof(*it));
+	struct xw_dirblock_item item;
+	struct xw_inode in;
+	int kind;
+
+	/* another owner's block, to which a damaged pointer leads */
+	if (!it || fsck_is_claimed(f, blk) || fsck_read(f, blk, 1, buf)) {
+		xw_diag_clear(&f->ses.diag);
+		return false;
+	}
+	if (l->in.flags & XW_FL_INDEX && xw_dirblock_is_node(buf, area.size))
+		return true;
+	xw_dirblock_begin(it, &area);
+	while ((kind = xw_dirblock_next(it, &item)) == 1) {
+		if (item.unused)
+			continue;
+		if (xw_name_is_dots(item.e.name, item.e.name_len))
+			return false; /* the first block of another directory */
+		++*names;
+		*used += !fsck_inode_read(f, item.e.ino, &in, NULL) && in.links;
+	}
+	xw_diag_clear(&f->ses.diag);
+	return !kind;
+}
+
+/*
+ * Do the blocks of a directory from logical block `end` on continue it, as valid leaves that name
+ * inodes in use? Then its size is damaged, and not the map.
+ */
+static bool are_leaves(struct fsck_look *l, uint64_t end)
+{
+	auto_free uint8_t *buf = malloc(l->f->ses.img->block_size);
+	uint64_t next = end, names = 0, used = 0;
+
+	for (size_t i = 0; buf && i < l->map.runs.n; i++) {
+		const struct xw_map_run *r = &l->map.runs.v[i];
+
+		if (r->lblk + r->len <= end)
+			continue;
+		if (r->lblk > next || r->unwritten)
+			return false;
+		for (; next < r->lblk + r->len; next++)
+			if (!is_leaf(l, r->pblk + (next - r->lblk), buf, &names, &used))
+				return false;
+	}
+	return names && used > names / 2;
+}
+
 /*
  * If i_blocks counts exactly the blocks up to i_size, the length or pointer that leads past i_size
  * is damaged: i_blocks includes valid blocks past i_size, unwritten or of a Merkle tree. Symlinks,
@@ -161,6 +228,8 @@ int fsck_look_end_of_map(struct fsck_look *l)
 	if (!beyond || !end || !l->map.runs.n || xw_image_cluster_bits(f->ses.img) || !is_content ||
 	    may_be_newer(l, end) ||
 	    xw_inode_fs_blocks_512(&l->in, sb) + beyond * unit != fsck_look_expected_blocks(l))
+		return 0;
+	if (l->type == XW_S_IFDIR && are_leaves(l, end))
 		return 0;
 	fix = found_past(l, end);
 	if (fix && l->in.flags & XW_FL_EXTENTS)

@@ -5,9 +5,12 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/endian.h"
+#include "disk/extent.h"
 #include "facts/hidden.h"
 #include "phases/inode_slice.h"
 #include "phases/inodes.h"
@@ -72,6 +75,28 @@ static int note(struct fsck_look *l, const struct xw_walk_map_item *i)
 
 /* ---- the walk ---- */
 
+/*
+ * Is the block, which is in an inode table or other group metadata, a valid node of this extent
+ * tree? What it maps is kept, and the tree is rewritten elsewhere.
+ */
+static bool is_misplaced_node(struct fsck_look *l, const struct xw_walk_map_item *i)
+{
+	struct fsck *f = l->f;
+	const uint32_t bs = f->ses.img->block_size;
+	auto_free uint8_t *node = malloc(bs);
+	struct xw_extent_hdr h;
+
+	if (!node || !(l->in.flags & XW_FL_EXTENTS) || fsck_read(f, i->pblk, 1, node)) {
+		xw_diag_clear(&f->ses.diag);
+		return false;
+	}
+	return xw_extent_hdr_peek(node, &h) && h.entries && h.entries <= h.max &&
+	       (h.max + 1u) * XW_EXT_HDR <= bs && h.depth + 1u == i->height &&
+	       (!xw_super_has_csum(&f->ses.img->sb) ||
+		!xw_extent_block_verify(
+			node, bs, xw_inode_seed(f->ses.img->csum_seed, l->ino, l->in.generation)));
+}
+
 static int on_node(struct fsck_look *l, const struct xw_walk_map_item *i, bool guessed)
 {
 	struct fsck *f = l->f;
@@ -84,6 +109,8 @@ static int on_node(struct fsck_look *l, const struct xw_walk_map_item *i, bool g
 	if (!had && !fsck_node_is_foreign(f, &l->in, i->pblk))
 		return xw_vec_push(&l->map.nodes, *i) ? xw_fail_nomem(&f->ses.diag, "block map")
 						      : 0;
+	if (!had && meta && !guessed && is_misplaced_node(l, i))
+		return LOOK_FOUND(l, MAP_BLOCK_METADATA, .blk = i->pblk) ? note(l, i) : 0;
 	xw_walk_map_skip(&l->walk);
 	if (!had)
 		xw_blockset_remove(l->met, i->pblk, 1);

@@ -270,7 +270,7 @@ static void check_quota_inode(struct fsck_look *l)
 {
 	if ((l->ino == XW_INO_USR_QUOTA || l->ino == XW_INO_GRP_QUOTA) &&
 	    !(l->f->ses.img->sb.feature_ro_compat & XW_RO_QUOTA) &&
-	    (xw_inode_slot(&l->in, 0) || l->in.blocks))
+	    (l->in.links || xw_inode_slot(&l->in, 0) || l->in.blocks))
 		l->clear |= LOOK_FOUND(l, QUOTA_STRAY);
 }
 

@@ -97,21 +97,6 @@ int fsck_judge_orphan_file(struct fsck *f, bool unnamed, bool *is)
 	return *is ? check_blocks(f, &o) : drop_file(f, &o);
 }
 
-/* *none: the orphan list is empty, and the orphan file is valid and empty. */
-static int has_none(struct fsck *f, bool *none)
-{
-	const struct xw_super *sb = &f->ses.img->sb;
-	auto_end(orphan_file_end) struct fsck_orphan_file o = {0};
-	int rc;
-
-	*none = false;
-	if (sb->last_orphan || !(sb->feature_compat & XW_COMPAT_ORPHAN_FILE))
-		return 0;
-	rc = fsck_orphan_file_read(f, sb->orphan_file_inum, NULL, &o);
-	*none = !rc && fsck_orphan_file_is_valid(&o) && o.in_use == UINT64_MAX;
-	return rc;
-}
-
 /* Drop the number of an orphan file without the feature. */
 static int drop_stray(struct fsck *f)
 {
@@ -125,7 +110,7 @@ static int drop_stray(struct fsck *f)
 static int check_list(struct fsck *f)
 {
 	bool none = false;
-	int rc = has_none(f, &none);
+	int rc = fsck_orphans_none(f, &none);
 
 	if (rc || none)
 		return rc;

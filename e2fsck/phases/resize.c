@@ -70,10 +70,11 @@ static int each_block(const struct resize *r, bool write, bool *same)
 	return rc;
 }
 
-/* Number of filesystem blocks that i_blocks includes. */
-static uint64_t held(const struct resize *r)
+/* Number of filesystem blocks that i_blocks includes: an attribute block counts as well. */
+static uint64_t held(const struct resize *r, const struct xw_inode *in)
 {
-	return (1 + r->reserved * (1 + r->backups)) << xw_image_cluster_bits(r->f->ses.img);
+	return (1 + r->reserved * (1 + r->backups) + (in->file_acl != 0))
+	       << xw_image_cluster_bits(r->f->ses.img);
 }
 
 static void describe(const struct resize *r, struct xw_inode *in)
@@ -82,14 +83,16 @@ static void describe(const struct resize *r, struct xw_inode *in)
 	const uint64_t apb = r->per_block;
 	const uint32_t generation = in->generation;
 	const uint16_t extra = in->extra_isize;
+	const xw_blk acl = in->file_acl;
 	const struct xw_time now = {r->f->opts.now, 0};
 
 	*in = (struct xw_inode){.mode = XW_S_IFREG | 0600, .links = 1, .generation = generation};
 	in->extra_isize = extra;
+	in->file_acl = acl;
 	in->atime = in->mtime = in->ctime = in->crtime = now;
 	in->size = (XW_NDIR_BLOCKS + apb + apb * apb) * r->bs;
 	poke32(in->block + (size_t)4 * XW_DIND_SLOT, (uint32_t)r->dind);
-	xw_inode_set_blocks(in, &img->sb, held(r));
+	xw_inode_set_blocks(in, &img->sb, held(r, in));
 }
 
 /* Check i_size: as in a file, the last mapped block must not be past it. */
@@ -113,10 +116,10 @@ static int check_held(const struct resize *r, struct xw_inode *in, uint8_t *raw)
 {
 	struct fsck *f = r->f;
 	const uint64_t have = xw_inode_fs_blocks_512(in, &f->ses.img->sb);
-	const uint64_t want = held(r) * (r->bs / 512);
+	const uint64_t want = held(r, in) * (r->bs / 512);
 	struct xw_inode fixed = *in;
 
-	if (have == want || xw_inode_set_blocks(&fixed, &f->ses.img->sb, held(r)) ||
+	if (have == want || xw_inode_set_blocks(&fixed, &f->ses.img->sb, held(r, in)) ||
 	    !FSCK_FOUND(f, BLOCKS, .ino = XW_INO_RESIZE, .num = have, .num2 = want))
 		return 0;
 	return fsck_inode_write(f, XW_INO_RESIZE, &fixed, raw);

@@ -51,6 +51,14 @@ bool fsck_block_bitmap_is_valid(struct fsck *f, uint64_t group, const struct xw_
 				xw_blk blk);
 bool fsck_inode_bitmap_is_valid(struct fsck *f, const struct xw_group_desc *gd, xw_blk blk,
 				uint8_t *bits);
+/*
+ * May blk hold the group's bitmap, although a bit in it or the descriptor's count is wrong? Padding
+ * must be set, and the bits agree with the group's metadata, or with the records of its table.
+ */
+bool fsck_block_bitmap_is_plausible(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
+				    xw_blk blk);
+bool fsck_inode_bitmap_is_plausible(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
+				    xw_blk blk);
 
 /* journal.c: check the journal's inode and superblock. */
 int fsck_check_journal(struct fsck *f);

@@ -16,7 +16,10 @@
 #include "phases/super.h"
 #include "repairs/space.h"
 
-enum { LINKS_MAX = 60000 };
+enum {
+	LINKS_MAX = 60000,
+	LOOK_BLOCKS = 1 << 12, /* blocks of a table that are compared with its bitmap */
+};
 
 /* ---- records ---- */
 
@@ -218,4 +221,61 @@ bool fsck_inode_bitmap_is_valid(struct fsck *f, const struct xw_group_desc *gd, 
 	if (!xw_super_has_csum(&img->sb))
 		return bits_agree(img, bits, n, gd->free_inodes);
 	return xw_bitmap_csum(&img->sb, img->csum_seed, bits, n / 8) == gd->inode_bitmap_csum;
+}
+
+/* Are the bits of these blocks set, as far as they are in the group? */
+static bool has_bits(const struct fsck *f, uint64_t group, const uint8_t *bits, xw_blk blk,
+		     uint64_t len)
+{
+	const struct xw_image *img = f->ses.img;
+	const unsigned shift = xw_image_cluster_bits(img);
+	const xw_blk start = img->sb.first_data_block + group * (uint64_t)img->sb.blocks_per_group;
+	const xw_blk end = start + ((uint64_t)fsck_space_clusters(f, group) << shift);
+
+	for (xw_blk at = XW_MAX(blk, start); at < XW_MIN(blk + len, end); at++) {
+		const uint64_t bit = (at - start) >> shift;
+
+		if (!(bits[bit / 8] >> bit % 8 & 1))
+			return false;
+	}
+	return true;
+}
+
+bool fsck_block_bitmap_is_plausible(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
+				    xw_blk blk)
+{
+	const struct xw_image *img = f->ses.img;
+	auto_free uint8_t *bits = malloc(img->block_size);
+	const uint64_t n = fsck_space_clusters(f, group);
+	struct xw_group_head h;
+
+	if (!bits || !xw_image_has_blocks(img, blk, 1) || fsck_read(f, blk, 1, bits) ||
+	    count_zeros(bits, n, 8 * (uint64_t)img->block_size) ||
+	    (gd->free_blocks && !count_zeros(bits, 0, n)))
+		return false;
+	xw_image_group_head(img, group, &h);
+	return has_bits(f, group, bits, h.super, h.has_super + h.desc_len + h.reserved_len) &&
+	       has_bits(f, group, bits, gd->block_bitmap, 1) &&
+	       has_bits(f, group, bits, gd->inode_bitmap, 1) &&
+	       has_bits(f, group, bits, gd->inode_table, img->itable_blocks);
+}
+
+bool fsck_inode_bitmap_is_plausible(struct fsck *f, uint64_t group, const struct xw_group_desc *gd,
+				    xw_blk blk)
+{
+	const struct xw_image *img = f->ses.img;
+	auto_free uint8_t *bits = malloc(img->block_size);
+	const uint64_t n = img->sb.inodes_per_group, end = 8 * (uint64_t)img->block_size;
+	/* the unused part of the table may never have been zeroed */
+	const uint64_t unused = xw_super_has_group_csum(&img->sb) ? gd->itable_unused : 0;
+	const uint64_t used = xw_div_up(n - XW_MIN(unused, n), img->block_size / img->inode_size);
+	const uint64_t table = XW_MIN(used, (uint64_t)LOOK_BLOCKS);
+	/* most of the reserved inodes have no links */
+	const unsigned reserved = group ? 0 : img->sb.first_ino;
+	struct fsck_evidence e = {.bits = bits};
+
+	if (!bits || !xw_image_has_blocks(img, blk, 1) || n > end || fsck_read(f, blk, 1, bits) ||
+	    count_zeros(bits, n, end) || fsck_table_evidence(f, group, gd->inode_table, table, &e))
+		return false;
+	return e.misses <= e.hits / 8 + reserved && (n < end || e.hits);
 }

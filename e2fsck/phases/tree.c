@@ -88,9 +88,19 @@ static int check_dotdot(struct fsck *f, struct fsck_dir *d)
 	return fsck_dir_set_parent(f, d, d->parent);
 }
 
+/* Correct ".." of lost+found first: a new name would be put into an unused entry in its place. */
+static int prepare_lost_found(struct fsck *f)
+{
+	struct fsck_dir *d;
+	int rc = fsck_lost_found(f);
+
+	d = rc || !f->facts.lost_found ? NULL : fsck_dir(f, f->facts.lost_found);
+	return d ? check_dotdot(f, d) : rc;
+}
+
 static int reconnect(struct fsck *f, struct fsck_lost *lost)
 {
-	int rc = fsck_lost_found(f);
+	int rc = prepare_lost_found(f);
 
 	if (!rc)
 		rc = choose(f, lost);

@@ -294,6 +294,37 @@ static int make_unique(struct salvage *v)
 
 /* ---- one directory ---- */
 
+/* -D: rewrite the directory, unless its blocks are as they would be written. */
+static int optimize(struct fsck *f, struct fsck_dir *d, struct xw_update *u,
+		    const struct xw_update_rebuild *o)
+{
+	bool same = false;
+	int rc = xw_update_dir_is_built(u, o, &same);
+
+	if (!rc && !same)
+		rc = xw_update_rebuild_dir(u, o);
+	/* The update has freed the nodes of the itree, which is built again. */
+	if (!rc && !same && d->itree)
+		rc = fsck_push_itree(f, d->ino);
+	d->itree = d->itree && (rc || same);
+	d->optimize = !same;
+	return rc;
+}
+
+/* Without a free block for an index the directory has none, which Linux accepts. */
+static int rebuild_within(struct fsck *f, struct xw_update *u, struct xw_update_rebuild *o)
+{
+	int rc = xw_update_rebuild_dir(u, o);
+
+	if (rc != XW_ERR_NOSPC)
+		return rc;
+	fsck_update_drop(f);
+	xw_diag_clear(&f->ses.diag);
+	o->no_index = true;
+	rc = fsck_update(f, &u);
+	return rc ? rc : xw_update_rebuild_dir(u, o);
+}
+
 static int rebuild(struct fsck_dirscan *s, uint32_t i)
 {
 	struct fsck *f = s->f;
@@ -317,7 +348,7 @@ static int rebuild(struct fsck_dirscan *s, uint32_t i)
 	o.parent = d->parent ? d->parent : d->dotdot ? d->dotdot : XW_INO_ROOT;
 	o.entries = v.e.v;
 	o.n = v.e.n;
-	rc = xw_update_rebuild_dir(u, &o);
+	rc = d->rebuild ? rebuild_within(f, u, &o) : optimize(f, d, u, &o);
 	if (!rc)
 		d->dotdot = o.parent;
 	return rc;
@@ -332,9 +363,12 @@ int fsck_dir_rebuild_all(struct fsck_dirscan *s)
 		struct fsck_dir *d = &f->facts.dirs.v[i];
 		bool no_space;
 
-		if (!d->rebuild)
+		/* an itree without facts is damaged, and its repair was declined */
+		if (!d->rebuild && (!d->optimize || (d->itree && !fsck_itree(f, d->ino))))
 			continue;
 		rc = rebuild(s, i);
+		if (!rc && !d->rebuild && !d->optimize)
+			continue;
 		no_space = rc == XW_ERR_NOSPC || rc == XW_ERR_UNSUPPORTED || rc == XW_ERR_LIMIT;
 		if (!rc)
 			rc = fsck_update_step(f);
@@ -345,7 +379,8 @@ int fsck_dir_rebuild_all(struct fsck_dirscan *s)
 		if (!no_space)
 			return rc;
 		xw_diag_clear(&f->ses.diag);
-		FSCK_FOUND(f, DIR_NO_SPACE, .dir = d->ino);
+		if (d->rebuild)
+			FSCK_FOUND(f, DIR_NO_SPACE, .dir = d->ino);
 		rc = 0;
 	}
 	fsck_update_drop(f); /* each directory was kept */

@@ -43,6 +43,12 @@ static bool was_left(const struct fsck *f, const struct fsck_about *a)
 			    xw_table_number(&f->ses.findings.left_before, n), &n) != NULL;
 }
 
+void fsck_findings_round(struct fsck_findings *all)
+{
+	all->left -= all->unsolved;
+	all->unsolved = 0;
+}
+
 void fsck_findings_free(struct fsck *f)
 {
 	fsck_held_free(f);
@@ -73,6 +79,12 @@ static bool follows(const struct fsck *f, const struct fsck_about *a)
 	return round && round <= f->round.number;
 }
 
+/* Is it a lack of space that the repairs of a later round may end? Each round tries again. */
+static bool is_unsolved(const struct fsck_about *a)
+{
+	return a->id == FSCK_LPF_FULL || a->id == FSCK_DIR_NO_SPACE;
+}
+
 static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 {
 	struct fsck_findings *all = &f->ses.findings;
@@ -87,6 +99,17 @@ static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 	all->followed += came ? 0 : n;
 	all->fixed += came && repaired ? n : 0;
 	all->left += repaired ? 0 : n;
+	all->accepted += repaired ? n : 0;
+	all->unsolved += is_unsolved(a) ? n : 0;
+}
+
+/* A finding of an earlier round, which is not reported again. */
+static void count_again(struct fsck_findings *all, const struct fsck_about *a)
+{
+	if (is_unsolved(a)) {
+		all->left++;
+		all->unsolved++;
+	}
 }
 
 static bool ask(struct fsck *f, const struct fsck_about *a)
@@ -177,8 +200,10 @@ bool fsck_found(struct fsck *f, const struct fsck_about *a)
 	f->ses.stop = f->ses.stop || (f->opts.mode != FSCK_NO && fsck_check_readable(f));
 	if (f->ses.stop)
 		return false;
-	if (f->round.number && was_left(f, a))
+	if (f->round.number && was_left(f, a)) {
+		count_again(&f->ses.findings, a);
 		return f->round.must && f->opts.mode != FSCK_NO;
+	}
 	if (is_wanted(f, a)) {
 		f->ses.findings.notes++;
 		return true;

@@ -88,6 +88,9 @@ struct fsck_findings {
 	uint64_t found, fixed; /* damage that the image came with, without notes; repaired damage */
 	uint64_t followed; /* findings that follow from repairs */
 	uint64_t left; /* findings of both kinds that were not repaired */
+	uint64_t accepted; /* findings of both kinds whose repair was accepted */
+	/* of `left`, those of this round that cannot be repaired; a later round may solve them */
+	uint64_t unsolved;
 	uint64_t notes;
 	bool recounted; /* free counts of the superblock were repaired: notes, yet exit status 1 */
 	bool reboot; /* the mounted root filesystem was changed */
@@ -99,6 +102,8 @@ struct fsck_findings {
 	struct fsck_held *held; /* the last finding, not told yet; NULL: none */
 };
 
+/* A round begins: what cannot be repaired is counted anew. */
+void fsck_findings_round(struct fsck_findings *all);
 void fsck_findings_free(struct fsck *f);
 /*
  * held.c: tell the finding that is held back because others may extend it to a range. Called before

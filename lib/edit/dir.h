@@ -45,6 +45,8 @@ struct xw_update_rebuild {
 	bool no_index; /* as few blocks as possible */
 };
 int xw_update_rebuild_dir(struct xw_update *u, const struct xw_update_rebuild *o);
+/* *same: the directory's blocks are already as xw_update_rebuild_dir() would write them. */
+int xw_update_dir_is_built(struct xw_update *u, const struct xw_update_rebuild *o, bool *same);
 
 /*
  * Build an itree for every directory that can have one, and set the feature; or drop all itrees,

@@ -17,9 +17,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/auto.h"
 #include "base/search.h"
+#include "disk/itree.h"
 #include "edit/edit_internal.h"
 
 struct rebuild {
@@ -202,10 +204,19 @@ static int put_block(void *arg, uint32_t lblk, const void *block)
 
 /* ---- the directory ---- */
 
+/* The format of the directory: the hash of a casefolded name needs Unicode tables. */
+static struct xw_dir_format format_of(const struct rebuild *r, const struct xw_update_rebuild *o)
+{
+	struct xw_dir_format f = r->u->place.enc.dirfmt;
+
+	f.dir_index &= !(r->in.flags & XW_FL_CASEFOLD) && !o->no_index;
+	return f;
+}
+
 static int write_dir(struct rebuild *r, const struct xw_update_rebuild *o)
 {
 	struct xw_update *u = r->u;
-	struct xw_dir_format f = u->place.enc.dirfmt;
+	const struct xw_dir_format f = format_of(r, o);
 	const struct xw_dir_self self = {
 		.ino = r->ino,
 		.parent = o->parent,
@@ -216,8 +227,6 @@ static int write_dir(struct rebuild *r, const struct xw_update_rebuild *o)
 	bool same;
 	int rc;
 
-	/* The hash of a casefolded name needs Unicode tables. */
-	f.dir_index &= !(r->in.flags & XW_FL_CASEFOLD) && !o->no_index;
 	rc = xw_dir_shape(&f, o->entries, o->n, o->min_blocks, &shape);
 	if (rc)
 		return fail(r, rc, "cannot be laid out");
@@ -252,4 +261,90 @@ int xw_update_rebuild_dir(struct xw_update *u, const struct xw_update_rebuild *o
 		rc = xw_update_put(u, o->ino, &r.in, steal(r.raw));
 	u->stats.rebuilt_directories += !rc;
 	return rc;
+}
+
+/* ---- a directory that needs no rebuild ---- */
+
+enum { DIFFERS = 1 };
+
+struct comparison {
+	struct rebuild *r;
+	uint8_t *block; /* the existing one */
+};
+
+static int compare_block(void *arg, uint32_t lblk, const void *block)
+{
+	const struct comparison *c = arg;
+	const uint32_t bs = c->r->u->img->block_size;
+	const xw_blk blk = xw_update_map_at(&c->r->m, lblk);
+
+	if (!blk || xw_dev_pread(c->r->u->img->dev, c->block, bs, blk * bs))
+		return DIFFERS;
+	return memcmp(c->block, block, bs) ? DIFFERS : 0;
+}
+
+/* The root node of the itree, to which block 0 refers; 0: none. */
+static xw_blk itree_root(const struct comparison *c)
+{
+	const uint32_t bs = c->r->u->img->block_size;
+	const xw_blk blk = xw_update_map_at(&c->r->m, 0);
+	xw_blk root;
+
+	if (!(c->r->in.flags & XW_FL_ITREE) || !blk ||
+	    xw_dev_pread(c->r->u->img->dev, c->block, bs, blk * bs) ||
+	    xw_itree_slot_get(c->block, bs, xw_super_has_csum(&c->r->u->img->sb), &root))
+		return 0;
+	return root;
+}
+
+/* Is every block from the first to the last one mapped to written blocks? */
+static bool is_dense(const struct xw_update_map *m, uint32_t blocks)
+{
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < m->e.n; i++) {
+		if (m->e.v[i].lblk != at || m->e.v[i].unwritten)
+			return false;
+		at += m->e.v[i].len;
+	}
+	return at == blocks;
+}
+
+static int compare(struct rebuild *r, const struct xw_update_rebuild *o, bool *same)
+{
+	const struct xw_dir_format f = format_of(r, o);
+	auto_free uint8_t *block = malloc(r->u->img->block_size);
+	struct comparison c = {r, block};
+	struct xw_dir_shape shape;
+	struct xw_dir_self self = {
+		.ino = r->ino,
+		.parent = o->parent,
+		.generation = r->in.generation,
+		.inode_seed = xw_image_inode_seed(r->u->img, r->ino, &r->in),
+	};
+	int rc = block ? 0 : xw_fail_nomem(r->u->diag, "directory");
+
+	if (!rc)
+		rc = xw_update_map_load(r->u, r->ino, &r->in, &r->m);
+	if (!rc)
+		rc = xw_dir_shape(&f, o->entries, o->n, o->min_blocks, &shape);
+	if (rc || !is_dense(&r->m, shape.blocks) ||
+	    r->in.size != (uint64_t)shape.blocks * r->u->img->block_size ||
+	    shape.indexed != !!(r->in.flags & XW_FL_INDEX))
+		return rc;
+	self.itree = itree_root(&c);
+	rc = xw_dir_emit(&f, &shape, o->entries, o->n, &self, compare_block, &c);
+	*same = !rc;
+	return rc == DIFFERS ? 0 : rc;
+}
+
+int xw_update_dir_is_built(struct xw_update *u, const struct xw_update_rebuild *o, bool *same)
+{
+	auto_end(free_rebuild) struct rebuild r = {.u = u, .ino = o->ino};
+	int rc = xw_update_get(u, o->ino, &r.in, &r.raw);
+
+	*same = false;
+	if (rc || (r.in.mode & XW_S_IFMT) != XW_S_IFDIR || r.in.flags & XW_FL_INLINE_DATA)
+		return rc;
+	return compare(&r, o, same);
 }

@@ -96,6 +96,8 @@ int xw_journal_apply_external(struct xw_dev *overlay, struct xw_log *log, const 
 		rc = xw_journal_count_free(overlay);
 	if (rc >= 0 && r->fast_blocks)
 		rc = xw_update_fast(overlay, r->fast, r->fast_blocks, diag);
+	if (rc >= 0)
+		rc = xw_journal_settle_orphans(overlay);
 	return XW_MIN(rc, 0);
 }
 
@@ -153,6 +155,40 @@ static int replay(struct xw_image *img, struct xw_log *log, const struct xw_repl
 	return rc < 0 ? rc : xw_update_fast(img->dev, r->fast, r->fast_blocks, img->diag);
 }
 
+/*
+ * Is the log's copy of the superblock one? Otherwise its replay would destroy the filesystem. With
+ * SALVAGE that copy is left out, as a damaged one.
+ */
+static int check_super_copy(struct xw_image *img, struct xw_log *log, unsigned flags,
+			    struct xw_replay *r)
+{
+	const uint32_t bs = img->block_size;
+	auto_free uint8_t *page = NULL;
+	const uint8_t *p;
+	struct xw_super sb;
+	size_t i;
+	int rc;
+
+	if (!xw_replay_find(r, XW_SUPER_OFFSET / bs, &i))
+		return 0;
+	page = malloc(bs);
+	if (!page)
+		return xw_fail_nomem(log->diag, "a superblock");
+	rc = xw_replay_read(log, r, i, page);
+	p = page + XW_SUPER_OFFSET % bs;
+	if (rc || (!xw_super_decode(p, &sb) && !xw_super_verify(p)))
+		return rc;
+	if (!(flags & XW_REPLAY_SALVAGE))
+		return xw_fail(img->diag, XW_ERR_CORRUPT,
+			       "%s: journal: its copy of the superblock is not valid, and is not "
+			       "replayed; run xw-fsck -f",
+			       img->dev->name);
+	memmove(r->blocks.v + i, r->blocks.v + i + 1, (--r->blocks.n - i) * sizeof(*r->blocks.v));
+	r->bad++;
+	r->damaged = true;
+	return 0;
+}
+
 static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
 		   struct xw_journal_info *info)
 {
@@ -163,6 +199,8 @@ static int recover(struct xw_image *img, struct xw_log *log, unsigned flags,
 		r.blocks.n = r.transactions = 0;
 	if (!rc && (flags & XW_REPLAY_TORN_SUPER))
 		rc = check_logged_super(log, &r, &img->sb);
+	else if (!rc)
+		rc = check_super_copy(img, log, flags, &r);
 	*info = (struct xw_journal_info){
 		.needed = true,
 		.damaged = r.damaged,
@@ -275,7 +313,7 @@ int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, stru
 {
 	uint8_t super[XW_SUPER_SIZE];
 	struct xw_super sb;
-	int rc, counted = xw_journal_count_free(overlay);
+	int rc, settled, counted = xw_journal_count_free(overlay);
 
 	if (counted < 0)
 		return counted;
@@ -290,7 +328,12 @@ int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, stru
 	rc = xw_dev_pwrite(overlay, super, sizeof(super), XW_SUPER_OFFSET);
 	if (!rc && info->fast_blocks)
 		rc = replay_fast(overlay, diag);
-	return rc ? rc : counted || info->fast_blocks || info->err || info->damaged;
+	if (rc)
+		return rc;
+	settled = xw_journal_settle_orphans(overlay);
+	if (settled < 0)
+		return settled;
+	return counted || settled || info->fast_blocks || info->err || info->damaged;
 }
 
 int xw_journal_empty(struct xw_dev *overlay, struct xw_diag *diag)

@@ -62,10 +62,15 @@ int xw_journal_recover(struct xw_dev *dev, unsigned flags, struct xw_diag *diag,
  */
 int xw_journal_count_free(struct xw_dev *dev);
 /*
+ * orphans.c: called after a replay: clear ORPHAN_PRESENT if there is no orphan. 1: cleared; 0: not,
+ * or the orphan file is damaged, which a checker reports.
+ */
+int xw_journal_settle_orphans(struct xw_dev *overlay);
+/*
  * End a recovery with UNSETTLED, on an overlay over the image: write the superblock with those
- * counts and without RECOVER, and replay the fast commits. 1: the overlay has a change to be
- * committed (also if only counts changed: a torn write of them would leave an invalid superblock);
- * 0: only RECOVER changed.
+ * counts and without RECOVER and a needless ORPHAN_PRESENT, and replay the fast commits. 1: the
+ * overlay has a change to be committed (also if only counts changed: a torn write of them would
+ * leave an invalid superblock); 0: only RECOVER changed.
  */
 int xw_journal_finish(struct xw_dev *overlay, struct xw_journal_info *info, struct xw_diag *diag);
 /* Set or clear RECOVER in the superblock, which a replay may have changed; error: mark errors. */

@@ -136,6 +136,23 @@ clean trees "  for stock e2fsck, too"
 fsck -fy -E itree=build trees
 works "-E itree=build"
 
+# -D: the index and the itree are built again after names were removed; a second run has nothing to do.
+mkfs -q -b 1024 -O itree -d t trees 8M
+seq -f 'rm /t/a-name-that-is-long-enough-%04g' 1 3 300 >cmds
+"$BIN/xw-debugfs" -w -f cmds trees >/dev/null 2>&1
+cp trees before
+SOURCE_DATE_EPOCH=1900000000 fsck -fyD trees
+works "-D with an itree is no error"
+fewer() { test "$("$BIN/xw-debugfs" -R "stat $1" trees | sed -n 's/.*Blockcount: //p')" -lt "$("$BIN/xw-debugfs" -R "stat $1" before | sed -n 's/.*Blockcount: //p')"; }
+is "  the directory has become smaller" fewer /t
+is "  and still has an itree" sh -c '"$1/xw-debugfs" -R "stat /t" trees | grep -q "Flags: 0x8081000"' - "$BIN"
+cp trees before
+SOURCE_DATE_EPOCH=1900000000 fsck -fyD trees
+works "  a second run is no error"
+is "  and changes nothing" cmp -s before trees
+fsck -fn trees
+works "  all is right then"
+
 # Damage of bitmaps and quota is told of although an earlier repair allocates.
 mkdir l
 seq 1 1000 >l/lost
@@ -318,4 +335,4 @@ for dir in none nowhere; do
 	echo $RC
 done >statuses
 equal "-z '': no undo file with E2FSPROGS_UNDO_DIR=none and with -n; a missing directory is an error" "$(tr '\n' ' ' <statuses)" "1 0 8 4 "
-done_testing 155
+done_testing 161

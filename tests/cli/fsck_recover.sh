@@ -96,6 +96,51 @@ works "-n"
 said '^Warning: recovering the journal in memory alone'
 is_same img work
 
+# A copy of a mounted filesystem has orphan_present, although the orphan file is empty: no damage, and a replay clears it.
+feature() { debugfs -R 'stats -h' "$1" 2>/dev/null | grep -c orphan_present; }
+for o in "-b 1024 -O ^metadata_csum,orphan_file" "-b 1024 -O orphan_file -I 128"; do
+	# shellcheck disable=SC2086
+	mkfs -q --replace -t ext4 $o -d d img 8M
+	printf 'feature orphan_present\njo\njw -b %s zeros\njc\n' "$(debugfs -R 'bmap keep 0' img 2>/dev/null)" |
+		debugfs -w -f - img >>.dbg 2>&1
+	if [ "$(feature img)" = 0 ]; then
+		skip "$o: an empty orphan file" "debugfs does not know it"
+		continue
+	fi
+	fsck -fn img
+	works "$o: an empty orphan file of a mounted filesystem: -fn"
+	for how in -fp -p -fy; do
+		cp img work
+		fsck $how work
+		works "  $how"
+		equal "  the feature is cleared, without a word" "$(grep -c orphan_present .out) $(feature work)" "0 0"
+	done
+	cp img work
+	"$BIN/xw-tune" -q -L label work
+	equal "  xw-tune clears it, too" "$? $(feature work)" "0 0"
+	clean work "  e2fsck finds nothing"
+	cp work img
+	stock 'feature orphan_present' img
+	fsck -fn img
+	status "  without a replay it is an error" 4
+done
+
+# A log whose copy of the superblock is none is not replayed over the only superblock.
+for o in ^metadata_csum metadata_csum; do
+	mkfs -q --replace -t ext4 -b 1024 -O $o -d d img 8M
+	printf 'jo\njw -b 1 zeros\njc\n' | debugfs -w -f - img >>.dbg 2>&1
+	cp img work
+	"$BIN/xw-tune" -L label work 2>.err
+	equal "$o: no superblock in the log: refused by xw-tune" $? 1
+	is "  which says why" grep -q 'copy of the superblock is not valid' .err
+	is_same img work
+	fsck -fy work
+	status "  -fy" 1
+	fsck -fn work
+	status "  clean then" 0
+	clean work "  for e2fsck, too"
+done
+
 # A journal on another device.
 mkfs -q -O journal_dev -b 1024 jdev 4M
 works "an external journal"
@@ -187,4 +232,4 @@ for how in -n -p -y; do
 	fsck $how -j jdev work
 	works "recovery wanted, $how -j: nothing to replay"
 done
-done_testing 148
+done_testing 180

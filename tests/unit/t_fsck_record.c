@@ -402,7 +402,11 @@ START_TEST(quota_files)
 	begin(_i);
 	for (xw_ino ino = 3; ino <= 5; ino++) { /* without the feature nothing is to be there */
 		load(ino, XW_S_IFREG);
+		l.in.links = 0;
 		judge(FSCK_IDS, false);
+		l.in.links = 1;
+		judge(ino < 5 ? FSCK_QUOTA_STRAY : FSCK_IDS, ino < 5);
+		l.in.links = 0;
 		l.in.blocks = 2;
 		judge(ino < 5 ? FSCK_QUOTA_STRAY : FSCK_IDS, ino < 5);
 		l.in.blocks = 0;

@@ -313,6 +313,34 @@ START_TEST(sizes)
 }
 END_TEST
 
+/* i_blocks counts an attribute block, also of an inode that is made again. */
+START_TEST(attributes)
+{
+	static const struct {
+		uint32_t blocks;
+		bool map;
+		enum fsck_id id;
+	} rows[] = {{16, true, FSCK_IDS}, {14, true, FSCK_BLOCKS}, {16, false, FSCK_RESIZE_INODE}};
+
+	for (row = 0; row < XW_ARRAY_SIZE(rows); row++) {
+		struct xw_inode in = right();
+
+		start(true);
+		claim(FSCK_O_RESIZE, DIND, 1);
+		claim(FSCK_O_XATTR, 700, 1);
+		ok(fsck_finish_claims(&f));
+		in.blocks = rows[row].blocks;
+		in.file_acl = 700;
+		in.links = rows[row].map;
+		put_inode(XW_INO_RESIZE, &in);
+		check(rows[row].id);
+		ck_assert_uint_eq(record(XW_INO_RESIZE).blocks, 16);
+		ck_assert_uint_eq(record(XW_INO_RESIZE).file_acl, 700);
+		stop();
+	}
+}
+END_TEST
+
 /* ---- without the feature ---- */
 
 START_TEST(stray)
@@ -396,6 +424,7 @@ int main(void)
 	tcase_add_test(t, no_space);
 	tcase_add_test(t, reserved_block_of_a_file);
 	tcase_add_test(t, sizes);
+	tcase_add_test(t, attributes);
 	tcase_add_test(t, stray);
 	tcase_add_test(t, bad_block_lists);
 	suite_add_tcase(s, t);

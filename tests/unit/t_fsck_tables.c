@@ -236,6 +236,35 @@ START_TEST(sound)
 END_TEST
 
 /* The log's copy of a table is none, although it has the root directory. */
+/*
+ * A wrong count, or a wrong bit, does not make a place impossible. Bitmaps without their padding,
+ * of a group whose metadata would be free, or without any free bit are none.
+ */
+START_TEST(unusual_place)
+{
+	static const struct {
+		int p;
+		uint32_t used, n;
+		bool legal;
+	} rows[] = {
+		{BLOCK_BITMAP, 1000, 8192, true},         {BLOCK_BITMAP, 750, 8192, false},
+		{BLOCK_BITMAP, 8192, 8192, false},        {INODE_BITMAP, 13, PER_GROUP, true},
+		{INODE_BITMAP, 16, PER_GROUP, true},      {INODE_BITMAP, 40, PER_GROUP, false},
+		{INODE_BITMAP, 13, PER_GROUP + 8, false},
+	};
+
+	for (size_t i = 0; i < XW_ARRAY_SIZE(rows); i++) {
+		start((struct world){scattered, _i, false, false}, true);
+		put_bits(w.where[0][BLOCK_BITMAP], 1000, 8192);
+		put_bits(w.where[0][rows[i].p], rows[i].used, rows[i].n);
+		ok(fsck_check_groups(&f));
+		ck_assert_msg(found[ids[rows[i].p]] == !rows[i].legal, "row %zu: %u findings", i,
+			      n_found);
+		close_bytes();
+	}
+}
+END_TEST
+
 START_TEST(table_in_the_journal)
 {
 	for (int copies = 0; copies < 2; copies++)
@@ -397,6 +426,7 @@ int main(void)
 	tcase_add_loop_test(t, pointer_to_another_part, 0, 16);
 	tcase_add_loop_test(t, pointer_and_record, 0, 16);
 	tcase_add_loop_test(t, sound, 0, 16);
+	tcase_add_loop_test(t, unusual_place, 0, 2);
 	tcase_add_test(t, table_in_the_journal);
 	tcase_add_test(t, wrong_checksum_too);
 	tcase_add_test(t, verdict);
