@@ -3,11 +3,9 @@
  * Chooses the superblock to continue with.
  *
  * The primary is compared with its backups: a field that never changes in the life of a filesystem
- * (or is written to all copies when a tool changes it) and that differs was damaged somewhere. A
- * value supported by the contents of the device (evidence.c) is kept; if these are inconclusive,
- * two backups outvote the primary in fields that may be decided by vote. Fields that Linux changes
- * only in the primary (state, counts, times, RECOVER) are never taken from a backup while the
- * primary can be identified.
+ * (fields.c) and that differs was damaged somewhere, or changed by a tool in the primary alone. A
+ * value supported by the contents of the device (evidence.c) is kept; if these are inconclusive, it
+ * is the primary's. Only if the checksum of the primary is wrong is it that of a backup.
  */
 #include "config.h"
 
@@ -19,17 +17,9 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "disk/jsb.h"
+#include "open/fields.h"
 #include "open/open.h"
 #include "read/copies.h"
-
-/* Feature bits that Linux sets by itself, only in the primary. */
-#define COMPAT_DYNAMIC (XW_COMPAT_EXT_ATTR | XW_COMPAT_DIR_INDEX)
-#define INCOMPAT_DYNAMIC (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING)
-#define RO_DYNAMIC                                                                                 \
-	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |                \
-	 XW_RO_ORPHAN_PRESENT)
-
-#define RO_ALWAYS (XW_RO_LARGE_FILE | XW_RO_DIR_NLINK | XW_RO_ORPHAN_PRESENT)
 
 /* Features that debugfs(8) sets only in the primary; a missing bit in the backups is harmless. */
 #define INCOMPAT_ALONE                                                                             \
@@ -39,110 +29,10 @@
 
 enum { MENDED_MAX = 5 }; /* limit of changed fields in a superblock that nothing proves */
 
-enum vote {
-	BY_EVIDENCE, /* the value of the backup is used only if the device supports it */
-	BY_VOTE, /* or if two backups agree */
-	BY_SUM, /* a setting: only if the checksum of the primary is wrong */
-};
-
-#define FIELD(name) #name, offsetof(struct xw_super, name), sizeof(((struct xw_super *)0)->name)
-static const struct field {
-	const char *name;
-	size_t off, len;
-	uint32_t ignore; /* bits that may differ */
-	enum vote vote;
-} fields[] = {
-	{FIELD(magic), 0, BY_VOTE},
-	{FIELD(rev_level), 0, BY_VOTE},
-	{FIELD(log_block_size), 0, BY_VOTE},
-	{FIELD(first_data_block), 0, BY_VOTE},
-	{FIELD(feature_compat), COMPAT_DYNAMIC, BY_VOTE},
-	{FIELD(feature_incompat), INCOMPAT_DYNAMIC, BY_VOTE},
-	{FIELD(feature_ro_compat), RO_DYNAMIC, BY_VOTE},
-	{FIELD(inode_size), 0, BY_VOTE},
-	{FIELD(desc_size), 0, BY_VOTE},
-	{FIELD(blocks_per_group), 0, BY_VOTE},
-	{FIELD(log_cluster_size), 0, BY_VOTE},
-	{FIELD(clusters_per_group), 0, BY_VOTE},
-	{FIELD(inodes_per_group), 0, BY_VOTE},
-	{FIELD(first_ino), 0, BY_VOTE},
-	{FIELD(first_meta_bg), 0, BY_EVIDENCE},
-	{FIELD(blocks_count), 0, BY_EVIDENCE},
-	{FIELD(inodes_count), 0, BY_EVIDENCE},
-	{FIELD(reserved_gdt_blocks), 0, BY_EVIDENCE},
-	{FIELD(log_groups_per_flex), 0, BY_VOTE},
-	{FIELD(checksum_type), 0, BY_VOTE},
-	{FIELD(uuid), 0, BY_EVIDENCE},
-	{FIELD(checksum_seed), 0, BY_EVIDENCE},
-	{FIELD(backup_bgs), 0, BY_EVIDENCE},
-	{FIELD(creator_os), 0, BY_VOTE},
-	{FIELD(encoding), 0, BY_VOTE},
-	{FIELD(def_hash_version), 0, BY_EVIDENCE},
-	{FIELD(journal_inum), 0, BY_VOTE},
-	{FIELD(usr_quota_inum), 0, BY_VOTE},
-	{FIELD(grp_quota_inum), 0, BY_VOTE},
-	{FIELD(prj_quota_inum), 0, BY_VOTE},
-	{FIELD(orphan_file_inum), 0, BY_VOTE},
-	{FIELD(mmp_block), 0, BY_VOTE},
-	{FIELD(hash_seed), 0, BY_SUM},
-	{FIELD(volume_name), 0, BY_SUM},
-	{FIELD(errors), 0, BY_SUM},
-	{FIELD(r_blocks_count), 0, BY_SUM},
-	{FIELD(def_resuid), 0, BY_SUM},
-	{FIELD(def_resgid), 0, BY_SUM},
-	{FIELD(default_mount_opts), 0, BY_SUM},
-	{FIELD(raid_stride), 0, BY_SUM},
-	{FIELD(raid_stripe_width), 0, BY_SUM},
-};
-#undef FIELD
-
-static const void *at(const struct xw_super *sb, const struct field *d)
-{
-	return (const uint8_t *)sb + d->off;
-}
-
-static uint64_t value(const struct xw_super *sb, const struct field *d)
-{
-	uint64_t v = 0;
-
-	memcpy(&v, at(sb, d), XW_MIN(d->len, sizeof(v)));
-	return v;
-}
-
-static bool same(const struct xw_super *a, const struct xw_super *b, const struct field *d)
-{
-	if (d->ignore)
-		return !((value(a, d) ^ value(b, d)) & ~(uint64_t)d->ignore);
-	return !memcmp(at(a, d), at(b, d), d->len);
-}
-
-static void take(struct xw_super *to, const struct xw_super *from, const struct field *d)
-{
-	uint32_t bits;
-
-	if (!d->ignore) {
-		memcpy((uint8_t *)to + d->off, at(from, d), d->len);
-		return;
-	}
-	bits = (uint32_t)((value(to, d) & d->ignore) | (value(from, d) & ~(uint64_t)d->ignore));
-	memcpy((uint8_t *)to + d->off, &bits, sizeof(bits));
-}
-
 /* ---- the primary and its backups ---- */
 
-/* How many of the copies have the same value as c in this field? */
-static unsigned votes(const struct fsck_copies *all, const struct fsck_copy *c,
-		      const struct field *d)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		n += same(&all->v[i].sb, &c->sb, d);
-	return n;
-}
-
 /* Bits of a feature word that a primary with a correct checksum may have and its backups lack. */
-static uint64_t allowed_alone(const struct xw_super *sb, const struct field *d)
+static uint64_t allowed_alone(const struct xw_super *sb, const struct fsck_field *d)
 {
 	const struct fsck_unknown u = fsck_unknown_features(sb);
 	uint32_t known = 0, unknown = 0;
@@ -158,15 +48,15 @@ static uint64_t allowed_alone(const struct xw_super *sb, const struct field *d)
 	}
 	if (__builtin_popcount(unknown) > FSCK_UNKNOWN_MAX)
 		unknown = 0;
-	return value(sb, d) & (known | unknown);
+	return fsck_field_value(sb, d) & (known | unknown);
 }
 
 static bool may_differ(const struct xw_super *sb, const struct xw_super *copy,
-		       const struct field *d)
+		       const struct fsck_field *d)
 {
-	const uint64_t differ = d->ignore ? value(sb, d) ^ value(copy, d) : 0;
+	const uint64_t differ = d->ignore ? fsck_field_value(sb, d) ^ fsck_field_value(copy, d) : 0;
 
-	if (d->vote == BY_SUM)
+	if (d->setting)
 		return true;
 	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
 }
@@ -187,12 +77,12 @@ static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
 {
 	struct xw_super all = *sb, one;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
-		if (same(sb, &c->sb, &fields[i]))
+	for (size_t i = 0; i < FSCK_FIELDS; i++) {
+		if (fsck_field_same(sb, &c->sb, &fsck_fields[i]))
 			continue;
-		take(&all, &c->sb, &fields[i]);
+		fsck_field_take(&all, &c->sb, &fsck_fields[i]);
 		one = *sb;
-		take(&one, &c->sb, &fields[i]);
+		fsck_field_take(&one, &c->sb, &fsck_fields[i]);
 		if (sum_fits(&one) || sum_fits(&all)) {
 			*sb = sum_fits(&one) ? one : all;
 			return true;
@@ -205,7 +95,7 @@ static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
  * May the copy decide a tie with a damaged primary? Not for a smaller number of blocks, since the
  * filesystem may have grown after the copy was written.
  */
-static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c, const struct field *d)
+static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c, const struct fsck_field *d)
 {
 	return d->off != offsetof(struct xw_super, blocks_count) ||
 	       c->sb.blocks_count > sb->blocks_count;
@@ -233,8 +123,8 @@ static void mend_by_place(struct xw_dev *dev, struct xw_super *sb, const struct 
  * Replace fields of `sb` by those of copy c where these are better. damaged: the fields of sb
  * itself have less weight.
  */
-static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copies *all,
-			 const struct fsck_copy *c, bool damaged)
+static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copy *c,
+			 bool damaged)
 {
 	struct xw_super whole = *sb, one;
 	int bad, now;
@@ -243,18 +133,17 @@ static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct f
 		return;
 	mend_by_place(dev, sb, c);
 	bad = fsck_super_penalty(dev, sb);
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
-		const struct field *d = &fields[i];
-		const bool outvoted = damaged ? may_decide(sb, c, d)
-					      : d->vote == BY_VOTE && votes(all, c, d) >= 2;
+	for (size_t i = 0; i < FSCK_FIELDS; i++) {
+		const struct fsck_field *d = &fsck_fields[i];
+		const bool decides = damaged && may_decide(sb, c, d);
 
-		if (same(sb, &c->sb, d) || (!damaged && may_differ(sb, &c->sb, d)))
+		if (fsck_field_same(sb, &c->sb, d) || (!damaged && may_differ(sb, &c->sb, d)))
 			continue;
-		take(&whole, &c->sb, d);
+		fsck_field_take(&whole, &c->sb, d);
 		one = *sb;
-		take(&one, &c->sb, d);
+		fsck_field_take(&one, &c->sb, d);
 		now = fsck_super_penalty(dev, &one);
-		if (now < bad || (now == bad && outvoted)) {
+		if (now < bad || (now == bad && decides)) {
 			*sb = one;
 			bad = now;
 		}
@@ -270,16 +159,16 @@ static bool report_fields(struct fsck *f, const struct xw_super *was, struct xw_
 {
 	bool all = true;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
-		const struct field *d = &fields[i];
+	for (size_t i = 0; i < FSCK_FIELDS; i++) {
+		const struct fsck_field *d = &fsck_fields[i];
 
-		if (same(was, is, d))
+		if (fsck_field_same(was, is, d))
 			continue;
-		if (!(d->vote == BY_SUM ? FSCK_FOUND(f, SUPER_SETTING, .name = d->name)
+		if (!(d->setting ? FSCK_FOUND(f, SUPER_SETTING, .name = d->name)
 					: FSCK_FOUND(f, SUPER_FIELD, .name = d->name,
-						     .num = value(was, d), .num2 = value(is, d)))) {
+						     .num = fsck_field_value(was, d), .num2 = fsck_field_value(is, d)))) {
 			all = false;
-			take(is, was, d);
+			fsck_field_take(is, was, d);
 		}
 	}
 	return all;
@@ -335,8 +224,8 @@ static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_s
 	f->start.super_lost = f->start.from_backup = true;
 	f->start.backup_group = c->sb.block_group_nr;
 	if (known)
-		for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
-			take(&sb, &c->sb, &fields[i]);
+		for (size_t i = 0; i < FSCK_FIELDS; i++)
+			fsck_field_take(&sb, &c->sb, &fsck_fields[i]);
 	if (!fsck_super_usable(&sb))
 		sb = c->sb;
 	sb.state &= (uint16_t)~XW_STATE_VALID;
@@ -345,19 +234,11 @@ static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_s
 	return put_super(f, &sb);
 }
 
-static bool same_fields(const struct xw_super *a, const struct xw_super *b)
-{
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
-		if (fields[i].vote != BY_SUM && !same(a, b, &fields[i]))
-			return false;
-	return true;
-}
-
 /* A backup that differs from the final primary is stale: other tools would take that for damage. */
 static bool has_stale(const struct fsck_copies *all, const struct xw_super *sb)
 {
 	for (size_t i = 0; i < all->n; i++)
-		if (!same_fields(&all->v[i].sb, sb))
+		if (!fsck_fields_same(&all->v[i].sb, sb))
 			return true;
 	return false;
 }
@@ -373,8 +254,8 @@ static bool features_differ(const struct fsck_copies *all, const struct xw_super
 		const struct xw_super *c = &all->v[i].sb;
 
 		if (c->feature_compat != sb->feature_compat ||
-		    (c->feature_incompat ^ sb->feature_incompat) & ~INCOMPAT_DYNAMIC ||
-		    (c->feature_ro_compat ^ sb->feature_ro_compat) & ~RO_ALWAYS)
+		    (c->feature_incompat ^ sb->feature_incompat) & ~FSCK_INCOMPAT_DYNAMIC ||
+		    (c->feature_ro_compat ^ sb->feature_ro_compat) & ~FSCK_RO_ALWAYS)
 			return true;
 	}
 	return false;
@@ -499,7 +380,7 @@ static const struct fsck_copy *find_copy(struct xw_dev *dev, const struct xw_sup
 	if (!all->n)
 		return NULL;
 	found = all->v[0].sb;
-	fsck_copies_usual(dev, &found, all); /* the others have a vote */
+	fsck_copies_usual(dev, &found, all); /* the others are renewed */
 	drop_foreign(all, sb);
 	return best_copy(dev, all);
 }
@@ -531,9 +412,9 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 		   has_copies(&mended)))
 		c = find_copy(f->ses.dev, &mended, all);
 	if (c)
-		mend_by_copy(f->ses.dev, &mended, all, c, damaged);
+		mend_by_copy(f->ses.dev, &mended, c, damaged);
 	/* If a backup agrees, something else is damaged. */
-	if (!(c && same_fields(&mended, &c->sb)))
+	if (!(c && fsck_fields_same(&mended, &c->sb)))
 		mend_alone(f->ses.dev, &mended, damaged);
 	if (!(c && c->sb.blocks_count == mended.blocks_count))
 		mended.blocks_count = fsck_counted_blocks(f->ses.dev, &mended);
@@ -577,15 +458,6 @@ static bool fits_better(struct xw_dev *dev, const struct xw_super *sb, const str
 	       fsck_super_penalty(dev, &again) < fsck_super_penalty(dev, &c->sb);
 }
 
-static unsigned count_changes(const struct xw_super *a, const struct xw_super *b)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
-		n += !same(a, b, &fields[i]);
-	return n;
-}
-
 /*
  * Replace an unusable primary. Without a backup, and without a checksum that proves the result,
  * only a few fields may be changed: otherwise any block in its place could become the superblock of
@@ -618,7 +490,7 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 		mend_alone(f->ses.dev, &mended, false);
 	mended.blocks_count = fsck_counted_blocks(f->ses.dev, &mended);
 	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->ses.dev, &mended) >= limit ||
-	    (!proved && count_changes(sb, &mended) > MENDED_MAX))
+	    (!proved && fsck_fields_changed(sb, &mended) > MENDED_MAX))
 		return xw_fail(&f->ses.diag, XW_ERR_INPUT,
 			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
 			       f->opts.image);
@@ -640,8 +512,8 @@ static bool agrees(const struct xw_super *sb, const uint8_t *raw, const struct f
 {
 	if (!fsck_super_usable(sb) || xw_super_verify(raw))
 		return false;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
-		if (!same(sb, &c->sb, &fields[i]) && !may_differ(sb, &c->sb, &fields[i]))
+	for (size_t i = 0; i < FSCK_FIELDS; i++)
+		if (!fsck_field_same(sb, &c->sb, &fsck_fields[i]) && !may_differ(sb, &c->sb, &fsck_fields[i]))
 			return false;
 	return true;
 }
