@@ -27,6 +27,32 @@
 	 XW_INCOMPAT_ENCRYPT)
 #define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
 
+/*
+ * What is found of the primary, and what is believed then. "The disk" is all that evidence.c reads
+ * by the geometry of a superblock: descriptors, bitmaps, the root directory, their checksums.
+ */
+enum situation {
+	SOUND, /* a right checksum, or none, and the disk agrees */
+	CONTRADICTED, /* a right checksum, or none, and the disk does not agree */
+	SUM_WRONG, /* a wrong checksum, or that of the feature which was lost */
+	IMPOSSIBLE, /* it can be read, but no filesystem can be opened with it */
+	LOST, /* no superblock at all, or that of an unknown filesystem */
+};
+
+static const struct verdict {
+	/* The superblock as a whole. */
+	bool primary; /* the primary, however much it is repaired */
+	bool copy; /* a copy, if the disk agrees with it */
+	/* Single fields of it, from copies and as made up. */
+	bool disk; /* one that the disk contradicts less */
+	bool vote; /* the copy's, where nothing on the disk says which */
+} verdicts[] = {
+	/*               primary copy   disk   vote */
+	[SOUND] = {true, false, false, false},   [CONTRADICTED] = {true, false, true, false},
+	[SUM_WRONG] = {true, false, true, true}, [IMPOSSIBLE] = {true, true, true, true},
+	[LOST] = {false, true, true, false},
+};
+
 enum { MENDED_MAX = 5 }; /* limit of changed fields in a superblock that nothing proves */
 
 /* ---- the primary and its backups ---- */
@@ -95,7 +121,8 @@ static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
  * May the copy decide a tie with a damaged primary? Not for a smaller number of blocks, since the
  * filesystem may have grown after the copy was written.
  */
-static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c, const struct fsck_field *d)
+static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c,
+		       const struct fsck_field *d)
 {
 	return d->off != offsetof(struct xw_super, blocks_count) ||
 	       c->sb.blocks_count > sb->blocks_count;
@@ -165,8 +192,9 @@ static bool report_fields(struct fsck *f, const struct xw_super *was, struct xw_
 		if (fsck_field_same(was, is, d))
 			continue;
 		if (!(d->setting ? FSCK_FOUND(f, SUPER_SETTING, .name = d->name)
-					: FSCK_FOUND(f, SUPER_FIELD, .name = d->name,
-						     .num = fsck_field_value(was, d), .num2 = fsck_field_value(is, d)))) {
+				 : FSCK_FOUND(f, SUPER_FIELD, .name = d->name,
+					      .num = fsck_field_value(was, d),
+					      .num2 = fsck_field_value(is, d)))) {
 			all = false;
 			fsck_field_take(is, was, d);
 		}
@@ -201,7 +229,10 @@ static const struct fsck_copy *best_copy(struct xw_dev *dev, const struct fsck_c
 	return best;
 }
 
-/* Drop copies of other filesystems, left by an earlier mke2fs. */
+/*
+ * Drop copies of other filesystems, left by an earlier mke2fs, or in image files: with another
+ * group's number.
+ */
 static void drop_foreign(struct fsck_copies *all, const struct xw_super *sb)
 {
 	size_t n = 0;
@@ -209,25 +240,32 @@ static void drop_foreign(struct fsck_copies *all, const struct xw_super *sb)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct xw_super *c = &all->v[i].sb;
 
-		if (!memcmp(c->uuid, sb->uuid, sizeof(c->uuid)) ||
-		    (sb->mkfs_time && c->mkfs_time == sb->mkfs_time))
+		if (all->v[i].numbered && (!memcmp(c->uuid, sb->uuid, sizeof(c->uuid)) ||
+					   (sb->mkfs_time && c->mkfs_time == sb->mkfs_time)))
 			all->v[n++] = all->v[i];
 	}
 	all->n = n;
 }
 
-static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_super *was,
-		    bool known)
+static bool is_known(const struct fsck_copy *c, const struct xw_super *sb)
+{
+	return !memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) && c->sb.mkfs_time == sb->mkfs_time;
+}
+
+/* A whole superblock from copy c: of a primary that is known, all but the fields stays. */
+static struct xw_super from_copy(const struct fsck_copy *c, const struct xw_super *was, bool known)
 {
 	struct xw_super sb = known ? *was : c->sb;
 
+	for (size_t i = 0; known && i < FSCK_FIELDS; i++)
+		fsck_field_take(&sb, &c->sb, &fsck_fields[i]);
+	return fsck_super_usable(&sb) ? sb : c->sb;
+}
+
+static int use_copy(struct fsck *f, const struct fsck_copy *c, struct xw_super sb)
+{
 	f->start.super_lost = f->start.from_backup = true;
 	f->start.backup_group = c->sb.block_group_nr;
-	if (known)
-		for (size_t i = 0; i < FSCK_FIELDS; i++)
-			fsck_field_take(&sb, &c->sb, &fsck_fields[i]);
-	if (!fsck_super_usable(&sb))
-		sb = c->sb;
 	sb.state &= (uint16_t)~XW_STATE_VALID;
 	if (!FSCK_FOUND(f, SUPER_LOST, .blk = c->at / xw_super_block_size(&c->sb)))
 		fsck_report_only(f); /* continue with it in memory */
@@ -398,6 +436,7 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 {
 	const bool lost_csum = has_lost_csum(f->ses.dev, sb), sum_is_wrong = is_damaged(raw);
 	const bool damaged = lost_csum || sum_is_wrong;
+	enum situation situation = damaged ? SUM_WRONG : SOUND;
 	struct xw_super mended = *sb, proposed;
 	const struct fsck_copy *c;
 	bool put = false;
@@ -411,8 +450,10 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	if (!c && (fsck_super_penalty(f->ses.dev, &mended) > fsck_super_ideal(&mended) ||
 		   has_copies(&mended)))
 		c = find_copy(f->ses.dev, &mended, all);
-	if (c)
-		mend_by_copy(f->ses.dev, &mended, c, damaged);
+	if (!damaged && fsck_super_penalty(f->ses.dev, &mended) > fsck_super_ideal(&mended))
+		situation = CONTRADICTED;
+	if (c && verdicts[situation].disk)
+		mend_by_copy(f->ses.dev, &mended, c, verdicts[situation].vote);
 	/* If a backup agrees, something else is damaged. */
 	if (!(c && fsck_fields_same(&mended, &c->sb)))
 		mend_alone(f->ses.dev, &mended, damaged);
@@ -448,54 +489,80 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	return put && f->opts.mode != FSCK_NO ? put_super(f, &mended) : 0;
 }
 
-/* Does a primary whose only damage is its magic fit the device better than copy c? */
-static bool fits_better(struct xw_dev *dev, const struct xw_super *sb, const struct fsck_copy *c)
-{
-	struct xw_super again = *sb;
+/* A superblock that could take the place of the primary. */
+struct candidate {
+	struct xw_super sb;
+	const struct fsck_copy *copy; /* NULL: made up from what is left of the primary */
+	bool known; /* a copy of the same filesystem as the primary */
+	int bad; /* penalty */
+	const char *against; /* NULL: the disk agrees */
+};
 
-	again.magic = XW_SUPER_MAGIC;
-	return sb->magic != again.magic && !has_unknown(&again) && fsck_super_usable(&again) &&
-	       fsck_super_penalty(dev, &again) < fsck_super_penalty(dev, &c->sb);
+static void examine(struct xw_dev *dev, struct candidate *c)
+{
+	const struct fsck_copy *copy = c->copy;
+	struct fsck_witness w;
+
+	c->sb.blocks_count = fsck_counted_blocks(dev, &c->sb);
+	c->bad = fsck_super_penalty(dev, &c->sb);
+	fsck_witness_collect(dev, &c->sb, copy ? copy->at / xw_super_block_size(&copy->sb) : 0, &w);
+	c->against = fsck_witness_against(&w);
+}
+
+/* A copy has to pass what a primary has to, and is repaired in the same way. */
+static void judge_copy(struct xw_dev *dev, const struct xw_super *sb, struct candidate *c)
+{
+	c->known = is_known(c->copy, sb);
+	c->sb = from_copy(c->copy, sb, c->known);
+	mend_alone(dev, &c->sb, false);
+	examine(dev, c);
+}
+
+/* Of the copies with which the disk agrees, the one that fits best. */
+static bool choose_copy(struct fsck *f, const struct xw_super *sb, const struct fsck_copies *all,
+			struct candidate *best)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < all->n; i++) {
+		struct candidate c = {.copy = &all->v[i]};
+
+		judge_copy(f->ses.dev, sb, &c);
+		if (c.against || (found && (c.known < best->known || c.bad >= best->bad)))
+			continue;
+		*best = c;
+		found = true;
+	}
+	return found;
 }
 
 /*
- * Replace an unusable primary. Without a backup, and without a checksum that proves the result,
- * only a few fields may be changed: otherwise any block in its place could become the superblock of
- * a filesystem that never existed.
+ * Without a backup, and without a checksum that proves the result, only a few fields may be
+ * changed: otherwise any block in its place could become the superblock of a filesystem that never
+ * existed.
  */
-static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
-			   struct fsck_copies *all)
+static bool make_up(struct xw_dev *dev, const struct xw_super *sb, const uint8_t *raw,
+		    struct candidate *c)
 {
-	const struct fsck_copy *c;
-	struct xw_super mended = *sb, proposed;
 	bool proved;
 	int limit;
 
-	fsck_copies_usual(f->ses.dev, NULL, all);
-	if (!all->n)
-		fsck_copies_search(f->ses.dev, UINT64_MAX, all);
-	c = best_copy(f->ses.dev, all);
-	if (c && fits_better(f->ses.dev, sb, c)) {
-		all->n = 0;
-		f->start.super_lost = true;
-		return mend_primary(f, sb, raw, all);
-	}
-	if (c)
-		return use_copy(f, c, sb,
-				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
-					c->sb.mkfs_time == sb->mkfs_time);
-	proved = fsck_mend_alone(f->ses.dev, &mended, true) && fsck_super_usable(&mended);
+	*c = (struct candidate){.sb = *sb};
+	proved = fsck_mend_alone(dev, &c->sb, true) && fsck_super_usable(&c->sb);
 	limit = proved ? INT_MAX : sb->magic == XW_SUPER_MAGIC ? 16 : 6;
 	if (!is_damaged(raw)) /* except for the magic */
-		mend_alone(f->ses.dev, &mended, false);
-	mended.blocks_count = fsck_counted_blocks(f->ses.dev, &mended);
-	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->ses.dev, &mended) >= limit ||
-	    (!proved && fsck_fields_changed(sb, &mended) > MENDED_MAX))
-		return xw_fail(&f->ses.diag, XW_ERR_INPUT,
-			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
-			       f->opts.image);
+		mend_alone(dev, &c->sb, false);
+	examine(dev, c);
+	return fsck_super_usable(&c->sb) && c->bad < limit &&
+	       (proved || fsck_fields_changed(sb, &c->sb) <= MENDED_MAX);
+}
+
+/* Continue with what was made up from the primary. */
+static int use_made_up(struct fsck *f, const struct xw_super *sb, struct xw_super mended)
+{
+	struct xw_super proposed = mended;
+
 	f->start.super_lost = true;
-	proposed = mended;
 	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
 		mended.state &= (uint16_t)~XW_STATE_VALID;
 	f->ses.report_only |= declined_places(f, &mended, &proposed);
@@ -507,13 +574,78 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 	return refuse_unknown(f, &mended) ? XW_ERR_UNSUPPORTED : put_super(f, &mended);
 }
 
+/* Is the magic all that is wrong with the primary, and does it fit the device better than a copy? */
+static bool lacks_magic(struct xw_dev *dev, const struct xw_super *sb, const struct candidate *copy)
+{
+	struct candidate c = {.sb = *sb};
+
+	c.sb.magic = XW_SUPER_MAGIC;
+	if (sb->magic == c.sb.magic || has_unknown(&c.sb) || !fsck_super_usable(&c.sb))
+		return false;
+	examine(dev, &c);
+	return copy ? c.bad < copy->bad : !c.against;
+}
+
+/* No candidate is believed: say why not. */
+static int refuse_all(struct fsck *f, const struct xw_super *sb, const struct fsck_copies *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct candidate c = {.copy = &all->v[i]};
+
+		judge_copy(f->ses.dev, sb, &c);
+		xw_log(&f->ses.diag, XW_LOG_WARN, "superblock in block %llu: not used, since %s",
+		       (unsigned long long)(c.copy->at / xw_super_block_size(&c.copy->sb)),
+		       c.against);
+	}
+	return xw_fail(&f->ses.diag, XW_ERR_INPUT,
+		       "%s: no ext2, ext3 or ext4 superblock, and no backup of one", f->opts.image);
+}
+
+/* Replace an unusable primary. copy, made: room for the candidates. */
+static int replace_by(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
+		      struct fsck_copies *all, struct candidate *copy, struct candidate *made)
+{
+	const struct verdict *v = &verdicts[sb->magic == XW_SUPER_MAGIC ? IMPOSSIBLE : LOST];
+	bool found, makes;
+
+	fsck_copies_usual(f->ses.dev, NULL, all);
+	found = choose_copy(f, sb, all, copy);
+	if (!found) {
+		fsck_copies_search(f->ses.dev, UINT64_MAX, all);
+		found = choose_copy(f, sb, all, copy);
+	}
+	if (lacks_magic(f->ses.dev, sb, found ? copy : NULL)) {
+		all->n = 0;
+		f->start.super_lost = true;
+		return mend_primary(f, sb, raw, all);
+	}
+	if (found && (copy->known || !v->primary))
+		return use_copy(f, copy->copy, copy->sb);
+	makes = make_up(f->ses.dev, sb, raw, made);
+	if (makes && (!found || made->bad <= copy->bad))
+		return use_made_up(f, sb, made->sb);
+	if (found)
+		return use_copy(f, copy->copy, copy->sb);
+	return refuse_all(f, sb, all);
+}
+
+static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
+			   struct fsck_copies *all)
+{
+	auto_free struct candidate *room = calloc(2, sizeof(*room));
+
+	return room ? replace_by(f, sb, raw, all, &room[0], &room[1])
+		    : xw_fail_nomem(&f->ses.diag, "superblocks");
+}
+
 /* Does a primary with a correct checksum agree with the copy given by -b? */
 static bool agrees(const struct xw_super *sb, const uint8_t *raw, const struct fsck_copy *c)
 {
 	if (!fsck_super_usable(sb) || xw_super_verify(raw))
 		return false;
 	for (size_t i = 0; i < FSCK_FIELDS; i++)
-		if (!fsck_field_same(sb, &c->sb, &fsck_fields[i]) && !may_differ(sb, &c->sb, &fsck_fields[i]))
+		if (!fsck_field_same(sb, &c->sb, &fsck_fields[i]) &&
+		    !may_differ(sb, &c->sb, &fsck_fields[i]))
 			return false;
 	return true;
 }
@@ -555,7 +687,7 @@ int fsck_choose_super(struct fsck *f)
 		if (named)
 			return named;
 		if (rc || !agrees(&sb, raw, &all->v[0]))
-			return use_copy(f, &all->v[0], &sb, false);
+			return use_copy(f, &all->v[0], all->v[0].sb);
 		all->n = 0; /* the primary is checked as without -b */
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&

@@ -90,7 +90,8 @@ void fsck_field_take(struct xw_super *to, const struct xw_super *from, const str
 		memcpy((uint8_t *)to + d->off, at(from, d), d->len);
 		return;
 	}
-	bits = (uint32_t)((fsck_field_value(to, d) & d->ignore) | (fsck_field_value(from, d) & ~(uint64_t)d->ignore));
+	bits = (uint32_t)((fsck_field_value(to, d) & d->ignore) |
+			  (fsck_field_value(from, d) & ~(uint64_t)d->ignore));
 	memcpy((uint8_t *)to + d->off, &bits, sizeof(bits));
 }
 

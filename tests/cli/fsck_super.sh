@@ -283,4 +283,38 @@ for how in -y -fy -p; do
 	equal "  it is not replayed" "$("$DEBUGFS" -R 'ls -p /' bad 2>/dev/null | grep -cE '/(a|later)/')" 1
 	equal "  clean then" "$("$FSCK" -fn bad >.out 2>&1; echo $?)" 0
 done
-done_testing 198
+# The primary is lost, and the only backup has one wrong field that no checksum shows: it is found by what is on the disk.
+mkfs -q -b 1024 -O ^metadata_csum -d d pair 15M
+only() { # NAME OFFSET HEX...
+	local name=$1 off=$2
+	shift 2
+	cp pair bad
+	dd if=/dev/zero of=bad bs=1024 seek=1 count=1 conv=notrunc status=none
+	poke bad $((8193 * 1024 + off)) "$@"
+	RC=0
+	"$FSCK" -fy bad >.out 2>.err || RC=$?
+	is "$name of the only superblock: repaired" test $RC = 1
+	"$DEBUGFS" -R 'cat a' bad >.a 2>/dev/null || :
+	is "  with its files" cmp -s d/a .a
+	equal "  clean then" "$("$FSCK" -fn bad >.out 2>&1; echo $?)" 0
+}
+only block_group_nr 90 07 00
+only inodes_count 0 05 00 00 00
+only blocks_count 4 46 1f 00 00
+only first_ino 84 46 1f 00 00
+only inodes_per_group 40 f8
+only inode_size 88 80 00
+only reserved_gdt_blocks 206 46 1f
+only blocks_count_hi 336 01
+# A backup of an older filesystem that the device does not agree with: refused, with a reason and without a change.
+mkfs -q -b 1024 -O "^metadata_csum" -U 12345678-1234-1234-1234-123456789abc -d d under 64M
+mkfs -q -b 4096 -O "^metadata_csum" -U 12345678-1234-1234-1234-123456789abc -d d over 64M
+dd if=over of=under bs=4096 conv=notrunc,sparse status=none
+dd if=/dev/zero of=under bs=1024 seek=1 count=1 conv=notrunc status=none
+cp under was
+RC=0
+"$FSCK" -fy under >.out 2>.err || RC=$?
+is "an older filesystem below: refused" test $RC = 8
+is "  and left as it was" cmp -s under was
+is "  with a line that says why" grep -q 'superblock in block [0-9]*: not used, since ' .err
+done_testing 225
