@@ -21,12 +21,6 @@
 #include "open/open.h"
 #include "read/copies.h"
 
-/* Features that debugfs(8) sets only in the primary; a missing bit in the backups is harmless. */
-#define INCOMPAT_ALONE                                                                             \
-	(XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA | XW_INCOMPAT_EA_INODE |                   \
-	 XW_INCOMPAT_ENCRYPT)
-#define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
-
 /*
  * What is found of the primary, and what is believed then. "The disk" is all that evidence.c reads
  * by the geometry of a superblock: descriptors, bitmaps, the root directory, their checksums.
@@ -47,45 +41,16 @@ static const struct verdict {
 	bool disk; /* one that the disk contradicts less */
 	bool vote; /* the copy's, where nothing on the disk says which */
 } verdicts[] = {
-	/*               primary copy   disk   vote */
-	[SOUND] = {true, false, false, false},   [CONTRADICTED] = {true, false, true, false},
-	[SUM_WRONG] = {true, false, true, true}, [IMPOSSIBLE] = {true, true, true, true},
-	[LOST] = {false, true, true, false},
+	[SOUND] = {.primary = true}, /* copies are brought up to date by it */
+	[CONTRADICTED] = {.primary = true, .disk = true},
+	[SUM_WRONG] = {.primary = true, .disk = true, .vote = true},
+	[IMPOSSIBLE] = {.primary = true, .copy = true, .disk = true},
+	[LOST] = {.copy = true, .disk = true},
 };
 
 enum { MENDED_MAX = 5 }; /* limit of changed fields in a superblock that nothing proves */
 
 /* ---- the primary and its backups ---- */
-
-/* Bits of a feature word that a primary with a correct checksum may have and its backups lack. */
-static uint64_t allowed_alone(const struct xw_super *sb, const struct fsck_field *d)
-{
-	const struct fsck_unknown u = fsck_unknown_features(sb);
-	uint32_t known = 0, unknown = 0;
-
-	if (d->off == offsetof(struct xw_super, feature_compat)) {
-		unknown = u.compat;
-	} else if (d->off == offsetof(struct xw_super, feature_incompat)) {
-		known = INCOMPAT_ALONE;
-		unknown = u.incompat;
-	} else if (d->off == offsetof(struct xw_super, feature_ro_compat)) {
-		known = RO_ALONE;
-		unknown = u.ro;
-	}
-	if (__builtin_popcount(unknown) > FSCK_UNKNOWN_MAX)
-		unknown = 0;
-	return fsck_field_value(sb, d) & (known | unknown);
-}
-
-static bool may_differ(const struct xw_super *sb, const struct xw_super *copy,
-		       const struct fsck_field *d)
-{
-	const uint64_t differ = d->ignore ? fsck_field_value(sb, d) ^ fsck_field_value(copy, d) : 0;
-
-	if (d->setting)
-		return true;
-	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
-}
 
 /* Does the stored checksum of the damaged primary match with this value of the copy? */
 static bool sum_fits(const struct xw_super *sb)
@@ -164,7 +129,8 @@ static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct f
 		const struct fsck_field *d = &fsck_fields[i];
 		const bool decides = damaged && may_decide(sb, c, d);
 
-		if (fsck_field_same(sb, &c->sb, d) || (!damaged && may_differ(sb, &c->sb, d)))
+		if (fsck_field_same(sb, &c->sb, d) ||
+		    (!damaged && fsck_field_may_differ(sb, &c->sb, d)))
 			continue;
 		fsck_field_take(&whole, &c->sb, d);
 		one = *sb;
@@ -262,9 +228,14 @@ static struct xw_super from_copy(const struct fsck_copy *c, const struct xw_supe
 	return fsck_super_usable(&sb) ? sb : c->sb;
 }
 
-static int use_copy(struct fsck *f, const struct fsck_copy *c, struct xw_super sb)
+/*
+ * known: sb has the primary's word for a journal and its recovery. A copy's is that of the day when
+ * it was written, so the log has to prove that it is not older than the filesystem.
+ */
+static int use_copy(struct fsck *f, const struct fsck_copy *c, struct xw_super sb, bool known)
 {
 	f->start.super_lost = f->start.from_backup = true;
+	f->start.log_unknown = !known;
 	f->start.backup_group = c->sb.block_group_nr;
 	sb.state &= (uint16_t)~XW_STATE_VALID;
 	if (!FSCK_FOUND(f, SUPER_LOST, .blk = c->at / xw_super_block_size(&c->sb)))
@@ -355,6 +326,24 @@ static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 }
 
 /*
+ * All copies agree, but not with the disk: their sizes are wrong if with others the root directory
+ * and its checksum are where they should be, and nothing is against these.
+ */
+static void overrule_all(struct xw_dev *dev, struct xw_super *sb)
+{
+	struct xw_super other = *sb;
+	struct fsck_witness w;
+
+	fsck_witness_collect(dev, sb, 0, &w);
+	if (w.root || !xw_super_has_csum(sb))
+		return;
+	(void)fsck_mend_alone(dev, &other, false);
+	if (fsck_fields_changed(sb, &other) == 1 &&
+	    fsck_super_penalty(dev, &other) <= fsck_super_ideal(&other))
+		*sb = other;
+}
+
+/*
  * Was the feature bit metadata_csum lost? Then the root's inode and the descriptors have correct
  * checksums; tools that clear the feature clear these.
  */
@@ -365,27 +354,6 @@ static bool has_lost_csum(struct xw_dev *dev, const struct xw_super *sb)
 	with.feature_ro_compat |= XW_RO_METADATA_CSUM;
 	with.feature_ro_compat &= ~XW_RO_GDT_CSUM;
 	return !xw_super_has_csum(sb) && fsck_super_penalty(dev, &with) <= fsck_super_ideal(&with);
-}
-
-/* Do both superblocks have the same geometry? */
-static bool same_places(const struct xw_super *a, const struct xw_super *b)
-{
-	return a->blocks_count == b->blocks_count && a->inodes_count == b->inodes_count &&
-	       a->first_data_block == b->first_data_block &&
-	       a->log_block_size == b->log_block_size &&
-	       a->log_cluster_size == b->log_cluster_size &&
-	       a->blocks_per_group == b->blocks_per_group &&
-	       a->clusters_per_group == b->clusters_per_group &&
-	       a->inodes_per_group == b->inodes_per_group && a->inode_size == b->inode_size &&
-	       a->desc_size == b->desc_size && a->first_meta_bg == b->first_meta_bg &&
-	       a->first_ino == b->first_ino && a->rev_level == b->rev_level &&
-	       a->reserved_gdt_blocks == b->reserved_gdt_blocks &&
-	       !memcmp(a->backup_bgs, b->backup_bgs, sizeof(a->backup_bgs)) &&
-	       !((a->feature_compat ^ b->feature_compat) & XW_COMPAT_SPARSE_SUPER2) &&
-	       !((a->feature_incompat ^ b->feature_incompat) &
-		 (XW_INCOMPAT_64BIT | XW_INCOMPAT_META_BG)) &&
-	       !((a->feature_ro_compat ^ b->feature_ro_compat) &
-		 (XW_RO_BIGALLOC | XW_RO_SPARSE_SUPER));
 }
 
 /* Does a filesystem with this superblock have backups? */
@@ -427,7 +395,7 @@ static const struct fsck_copy *find_copy(struct xw_dev *dev, const struct xw_sup
 static bool declined_places(const struct fsck *f, const struct xw_super *mended,
 			    const struct xw_super *proposed)
 {
-	return f->opts.mode != FSCK_NO && !same_places(mended, proposed);
+	return f->opts.mode != FSCK_NO && !fsck_places_same(mended, proposed);
 }
 
 /* Repair a primary that can be opened, if the device contradicts it or the backups differ. */
@@ -457,6 +425,8 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	/* If a backup agrees, something else is damaged. */
 	if (!(c && fsck_fields_same(&mended, &c->sb)))
 		mend_alone(f->ses.dev, &mended, damaged);
+	else if (situation == CONTRADICTED)
+		overrule_all(f->ses.dev, &mended);
 	if (!(c && c->sb.blocks_count == mended.blocks_count))
 		mended.blocks_count = fsck_counted_blocks(f->ses.dev, &mended);
 	if (!damaged && fsck_super_is_newer(sb, &mended))
@@ -609,8 +579,8 @@ static int replace_by(struct fsck *f, const struct xw_super *sb, const uint8_t *
 	bool found, makes;
 
 	fsck_copies_usual(f->ses.dev, NULL, all);
-	found = choose_copy(f, sb, all, copy);
-	if (!found) {
+	found = v->copy && choose_copy(f, sb, all, copy);
+	if (v->copy && !found) {
 		fsck_copies_search(f->ses.dev, UINT64_MAX, all);
 		found = choose_copy(f, sb, all, copy);
 	}
@@ -620,12 +590,12 @@ static int replace_by(struct fsck *f, const struct xw_super *sb, const uint8_t *
 		return mend_primary(f, sb, raw, all);
 	}
 	if (found && (copy->known || !v->primary))
-		return use_copy(f, copy->copy, copy->sb);
+		return use_copy(f, copy->copy, copy->sb, copy->known);
 	makes = make_up(f->ses.dev, sb, raw, made);
 	if (makes && (!found || made->bad <= copy->bad))
 		return use_made_up(f, sb, made->sb);
 	if (found)
-		return use_copy(f, copy->copy, copy->sb);
+		return use_copy(f, copy->copy, copy->sb, copy->known);
 	return refuse_all(f, sb, all);
 }
 
@@ -645,9 +615,24 @@ static bool agrees(const struct xw_super *sb, const uint8_t *raw, const struct f
 		return false;
 	for (size_t i = 0; i < FSCK_FIELDS; i++)
 		if (!fsck_field_same(sb, &c->sb, &fsck_fields[i]) &&
-		    !may_differ(sb, &c->sb, &fsck_fields[i]))
+		    !fsck_field_may_differ(sb, &c->sb, &fsck_fields[i]))
 			return false;
 	return true;
+}
+
+/* The copy given by -b: the user's choice, apart from what no copy says. was: NULL if not readable */
+static int use_named(struct fsck *f, const struct fsck_copy *c, const struct xw_super *was)
+{
+	const bool known = was && is_known(c, was);
+	struct xw_super sb = c->sb;
+
+	if (known) {
+		sb.feature_compat = (sb.feature_compat & ~XW_COMPAT_HAS_JOURNAL) |
+				    (was->feature_compat & XW_COMPAT_HAS_JOURNAL);
+		sb.feature_incompat = (sb.feature_incompat & ~XW_INCOMPAT_RECOVER) |
+				      (was->feature_incompat & XW_INCOMPAT_RECOVER);
+	}
+	return use_copy(f, c, sb, known);
 }
 
 /* An external journal has its log behind the superblock. */
@@ -687,7 +672,7 @@ int fsck_choose_super(struct fsck *f)
 		if (named)
 			return named;
 		if (rc || !agrees(&sb, raw, &all->v[0]))
-			return use_copy(f, &all->v[0], all->v[0].sb);
+			return use_named(f, &all->v[0], rc ? NULL : &sb);
 		all->n = 0; /* the primary is checked as without -b */
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&

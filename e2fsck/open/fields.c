@@ -10,11 +10,18 @@
 #include <string.h>
 
 #include "open/fields.h"
+#include "open/open.h"
 
 #define COMPAT_DYNAMIC (XW_COMPAT_HAS_JOURNAL | XW_COMPAT_EXT_ATTR | XW_COMPAT_DIR_INDEX)
 #define RO_DYNAMIC                                                                                 \
 	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |                \
 	 XW_RO_ORPHAN_PRESENT)
+
+/* Features that debugfs(8) sets only in the primary; a missing bit in the backups is harmless. */
+#define INCOMPAT_ALONE                                                                             \
+	(XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA | XW_INCOMPAT_EA_INODE |                   \
+	 XW_INCOMPAT_ENCRYPT)
+#define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
 
 #define FIELD(name) #name, offsetof(struct xw_super, name), sizeof(((struct xw_super *)0)->name)
 const struct fsck_field fsck_fields[FSCK_FIELDS] = {
@@ -95,6 +102,36 @@ void fsck_field_take(struct xw_super *to, const struct xw_super *from, const str
 	memcpy((uint8_t *)to + d->off, &bits, sizeof(bits));
 }
 
+/* Bits of a feature word that a primary with a correct checksum may have and its backups lack. */
+static uint64_t allowed_alone(const struct xw_super *sb, const struct fsck_field *d)
+{
+	const struct fsck_unknown u = fsck_unknown_features(sb);
+	uint32_t known = 0, unknown = 0;
+
+	if (d->off == offsetof(struct xw_super, feature_compat)) {
+		unknown = u.compat;
+	} else if (d->off == offsetof(struct xw_super, feature_incompat)) {
+		known = INCOMPAT_ALONE;
+		unknown = u.incompat;
+	} else if (d->off == offsetof(struct xw_super, feature_ro_compat)) {
+		known = RO_ALONE;
+		unknown = u.ro;
+	}
+	if (__builtin_popcount(unknown) > FSCK_UNKNOWN_MAX)
+		unknown = 0;
+	return fsck_field_value(sb, d) & (known | unknown);
+}
+
+bool fsck_field_may_differ(const struct xw_super *sb, const struct xw_super *copy,
+			   const struct fsck_field *d)
+{
+	const uint64_t differ = d->ignore ? fsck_field_value(sb, d) ^ fsck_field_value(copy, d) : 0;
+
+	if (d->setting)
+		return true;
+	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
+}
+
 bool fsck_fields_same(const struct xw_super *a, const struct xw_super *b)
 {
 	for (size_t i = 0; i < FSCK_FIELDS; i++)
@@ -110,4 +147,24 @@ unsigned fsck_fields_changed(const struct xw_super *a, const struct xw_super *b)
 	for (size_t i = 0; i < FSCK_FIELDS; i++)
 		n += !fsck_field_same(a, b, &fsck_fields[i]);
 	return n;
+}
+
+bool fsck_places_same(const struct xw_super *a, const struct xw_super *b)
+{
+	return a->blocks_count == b->blocks_count && a->inodes_count == b->inodes_count &&
+	       a->first_data_block == b->first_data_block &&
+	       a->log_block_size == b->log_block_size &&
+	       a->log_cluster_size == b->log_cluster_size &&
+	       a->blocks_per_group == b->blocks_per_group &&
+	       a->clusters_per_group == b->clusters_per_group &&
+	       a->inodes_per_group == b->inodes_per_group && a->inode_size == b->inode_size &&
+	       a->desc_size == b->desc_size && a->first_meta_bg == b->first_meta_bg &&
+	       a->first_ino == b->first_ino && a->rev_level == b->rev_level &&
+	       a->reserved_gdt_blocks == b->reserved_gdt_blocks &&
+	       !memcmp(a->backup_bgs, b->backup_bgs, sizeof(a->backup_bgs)) &&
+	       !((a->feature_compat ^ b->feature_compat) & XW_COMPAT_SPARSE_SUPER2) &&
+	       !((a->feature_incompat ^ b->feature_incompat) &
+		 (XW_INCOMPAT_64BIT | XW_INCOMPAT_META_BG)) &&
+	       !((a->feature_ro_compat ^ b->feature_ro_compat) &
+		 (XW_RO_BIGALLOC | XW_RO_SPARSE_SUPER));
 }

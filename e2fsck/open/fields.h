@@ -28,9 +28,14 @@ bool fsck_field_same(const struct xw_super *a, const struct xw_super *b,
 		     const struct fsck_field *d);
 /* Copy the field from another superblock, apart from these bits. */
 void fsck_field_take(struct xw_super *to, const struct xw_super *from, const struct fsck_field *d);
+/* May the primary have this difference to a copy by right? */
+bool fsck_field_may_differ(const struct xw_super *sb, const struct xw_super *copy,
+			   const struct fsck_field *d);
 /* Are all fields the same that are no settings? */
 bool fsck_fields_same(const struct xw_super *a, const struct xw_super *b);
 /* How many fields differ? */
 unsigned fsck_fields_changed(const struct xw_super *a, const struct xw_super *b);
+/* Do both superblocks have the same geometry? */
+bool fsck_places_same(const struct xw_super *a, const struct xw_super *b);
 
 #endif

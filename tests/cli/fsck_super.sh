@@ -317,4 +317,32 @@ RC=0
 is "an older filesystem below: refused" test $RC = 8
 is "  and left as it was" cmp -s under was
 is "  with a line that says why" grep -q 'superblock in block [0-9]*: not used, since ' .err
-done_testing 225
+# The size of inodes is wrong in all copies, whose checksums are right: those of the inodes say the right one.
+mkfs -q -b 1024 -I 256 -N 512 -d d sizes 24M
+for size in 512 128 1024; do
+	cp sizes bad
+	printf 'ssv inode_size %s\n' "$size" >cmd
+	"$DEBUGFS" -w -f cmd bad >.dbg 2>&1 || cat .dbg
+	# a copy with the number of group 1 and the right checksum
+	cp bad one
+	"$DEBUGFS" -w -R 'ssv block_group_nr 1' one >.dbg 2>&1 || cat .dbg
+	dd if=one of=bad bs=1024 skip=1 seek=8193 count=1 conv=notrunc status=none
+	RC=0
+	"$FSCK" -fy bad >.out 2>.err || RC=$?
+	is "inodes of $size bytes in all copies: repaired" test $RC = 1
+	"$DEBUGFS" -R 'cat a' bad >.a 2>/dev/null || :
+	is "  with its files" cmp -s d/a .a
+	equal "  clean then" "$("$FSCK" -fn bad >.out 2>&1; echo $?)" 0
+done
+# The stale log from above, with the primary lost or -b: a backup says that there is a journal, but its log is older.
+for how in "-fy" "-fy -b 8193 -B 1024"; do
+	cp three bad
+	[ "$how" != -fy ] || dd if=/dev/zero of=bad bs=1024 seek=1 count=1 conv=notrunc status=none
+	RC=0
+	# shellcheck disable=SC2086
+	"$FSCK" $how bad >.out 2>.err || RC=$?
+	is "$how of a stale log, from a backup: repaired" test $RC = 1
+	equal "  it is not replayed" "$("$DEBUGFS" -R 'ls -p /' bad 2>/dev/null | grep -cE '/(a|later)/')" 1
+	equal "  clean then" "$("$FSCK" -fn bad >.out 2>&1; echo $?)" 0
+done
+done_testing 240
