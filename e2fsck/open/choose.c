@@ -544,7 +544,7 @@ static int use_made_up(struct fsck *f, const struct xw_super *sb, struct xw_supe
 	return refuse_unknown(f, &mended) ? XW_ERR_UNSUPPORTED : put_super(f, &mended);
 }
 
-/* Is the magic all that is wrong with the primary, and does it fit the device better than a copy? */
+/* Is only the magic wrong, and does the primary fit the device better than a copy? */
 static bool lacks_magic(struct xw_dev *dev, const struct xw_super *sb, const struct candidate *copy)
 {
 	struct candidate c = {.sb = *sb};
@@ -620,7 +620,7 @@ static bool agrees(const struct xw_super *sb, const uint8_t *raw, const struct f
 	return true;
 }
 
-/* The copy given by -b: the user's choice, apart from what no copy says. was: NULL if not readable */
+/* The copy given by -b, apart from what no copy says. was: NULL if it is not readable. */
 static int use_named(struct fsck *f, const struct fsck_copy *c, const struct xw_super *was)
 {
 	const bool known = was && is_known(c, was);
