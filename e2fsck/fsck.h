@@ -160,6 +160,7 @@ struct fsck_start {
 	bool checked_elsewhere; /* by another checker, according to MMP */
 	bool super_lost; /* the primary superblock was unusable */
 	bool from_backup; /* it was replaced by a backup: dynamic fields are stale */
+	bool log_unknown; /* only a backup says that there is a journal */
 	uint64_t backup_group; /* a group with backup superblock and descriptors; 0: none known */
 	bool stale_backups; /* to be rewritten by a full check */
 	bool features_differ; /* those of the backups, which are then stale */

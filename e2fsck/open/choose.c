@@ -3,11 +3,9 @@
  * Chooses the superblock to continue with.
  *
  * The primary is compared with its backups: a field that never changes in the life of a filesystem
- * (or is written to all copies when a tool changes it) and that differs was damaged somewhere. A
- * value supported by the contents of the device (evidence.c) is kept; if these are inconclusive,
- * two backups outvote the primary in fields that may be decided by vote. Fields that Linux changes
- * only in the primary (state, counts, times, RECOVER) are never taken from a backup while the
- * primary can be identified.
+ * (fields.c) and that differs was damaged somewhere, or changed by a tool in the primary alone. A
+ * value supported by the contents of the device (evidence.c) is kept; if these are inconclusive, it
+ * is the primary's. Only if the checksum of the primary is wrong is it that of a backup.
  */
 #include "config.h"
 
@@ -19,157 +17,40 @@
 #include "base/auto.h"
 #include "base/endian.h"
 #include "disk/jsb.h"
+#include "open/fields.h"
 #include "open/open.h"
 #include "read/copies.h"
 
-/* Feature bits that Linux sets by itself, only in the primary. */
-#define COMPAT_DYNAMIC (XW_COMPAT_EXT_ATTR | XW_COMPAT_DIR_INDEX)
-#define INCOMPAT_DYNAMIC (XW_INCOMPAT_RECOVER | XW_INCOMPAT_PENDING)
-#define RO_DYNAMIC                                                                                 \
-	(XW_RO_LARGE_FILE | XW_RO_HUGE_FILE | XW_RO_DIR_NLINK | XW_RO_EXTRA_ISIZE |                \
-	 XW_RO_ORPHAN_PRESENT)
+/*
+ * What is found of the primary, and what is believed then. "The disk" is all that evidence.c reads
+ * by the geometry of a superblock: descriptors, bitmaps, the root directory, their checksums.
+ */
+enum situation {
+	SOUND, /* a right checksum, or none, and the disk agrees */
+	CONTRADICTED, /* a right checksum, or none, and the disk does not agree */
+	SUM_WRONG, /* a wrong checksum, or that of the feature which was lost */
+	IMPOSSIBLE, /* it can be read, but no filesystem can be opened with it */
+	LOST, /* no superblock at all, or that of an unknown filesystem */
+};
 
-#define RO_ALWAYS (XW_RO_LARGE_FILE | XW_RO_DIR_NLINK | XW_RO_ORPHAN_PRESENT)
-
-/* Features that debugfs(8) sets only in the primary; a missing bit in the backups is harmless. */
-#define INCOMPAT_ALONE                                                                             \
-	(XW_INCOMPAT_LARGEDIR | XW_INCOMPAT_INLINE_DATA | XW_INCOMPAT_EA_INODE |                   \
-	 XW_INCOMPAT_ENCRYPT)
-#define RO_ALONE (XW_RO_VERITY | XW_RO_PROJECT)
+static const struct verdict {
+	/* The superblock as a whole. */
+	bool primary; /* the primary, however much it is repaired */
+	bool copy; /* a copy, if the disk agrees with it */
+	/* Single fields of it, from copies and as made up. */
+	bool disk; /* one that the disk contradicts less */
+	bool vote; /* the copy's, where nothing on the disk says which */
+} verdicts[] = {
+	[SOUND] = {.primary = true}, /* copies are brought up to date by it */
+	[CONTRADICTED] = {.primary = true, .disk = true},
+	[SUM_WRONG] = {.primary = true, .disk = true, .vote = true},
+	[IMPOSSIBLE] = {.primary = true, .copy = true, .disk = true},
+	[LOST] = {.copy = true, .disk = true},
+};
 
 enum { MENDED_MAX = 5 }; /* limit of changed fields in a superblock that nothing proves */
 
-enum vote {
-	BY_EVIDENCE, /* the value of the backup is used only if the device supports it */
-	BY_VOTE, /* or if two backups agree */
-	BY_SUM, /* a setting: only if the checksum of the primary is wrong */
-};
-
-#define FIELD(name) #name, offsetof(struct xw_super, name), sizeof(((struct xw_super *)0)->name)
-static const struct field {
-	const char *name;
-	size_t off, len;
-	uint32_t ignore; /* bits that may differ */
-	enum vote vote;
-} fields[] = {
-	{FIELD(magic), 0, BY_VOTE},
-	{FIELD(rev_level), 0, BY_VOTE},
-	{FIELD(log_block_size), 0, BY_VOTE},
-	{FIELD(first_data_block), 0, BY_VOTE},
-	{FIELD(feature_compat), COMPAT_DYNAMIC, BY_VOTE},
-	{FIELD(feature_incompat), INCOMPAT_DYNAMIC, BY_VOTE},
-	{FIELD(feature_ro_compat), RO_DYNAMIC, BY_VOTE},
-	{FIELD(inode_size), 0, BY_VOTE},
-	{FIELD(desc_size), 0, BY_VOTE},
-	{FIELD(blocks_per_group), 0, BY_VOTE},
-	{FIELD(log_cluster_size), 0, BY_VOTE},
-	{FIELD(clusters_per_group), 0, BY_VOTE},
-	{FIELD(inodes_per_group), 0, BY_VOTE},
-	{FIELD(first_ino), 0, BY_VOTE},
-	{FIELD(first_meta_bg), 0, BY_EVIDENCE},
-	{FIELD(blocks_count), 0, BY_EVIDENCE},
-	{FIELD(inodes_count), 0, BY_EVIDENCE},
-	{FIELD(reserved_gdt_blocks), 0, BY_EVIDENCE},
-	{FIELD(log_groups_per_flex), 0, BY_VOTE},
-	{FIELD(checksum_type), 0, BY_VOTE},
-	{FIELD(uuid), 0, BY_EVIDENCE},
-	{FIELD(checksum_seed), 0, BY_EVIDENCE},
-	{FIELD(backup_bgs), 0, BY_EVIDENCE},
-	{FIELD(creator_os), 0, BY_VOTE},
-	{FIELD(encoding), 0, BY_VOTE},
-	{FIELD(def_hash_version), 0, BY_EVIDENCE},
-	{FIELD(journal_inum), 0, BY_VOTE},
-	{FIELD(usr_quota_inum), 0, BY_VOTE},
-	{FIELD(grp_quota_inum), 0, BY_VOTE},
-	{FIELD(prj_quota_inum), 0, BY_VOTE},
-	{FIELD(orphan_file_inum), 0, BY_VOTE},
-	{FIELD(mmp_block), 0, BY_VOTE},
-	{FIELD(hash_seed), 0, BY_SUM},
-	{FIELD(volume_name), 0, BY_SUM},
-	{FIELD(errors), 0, BY_SUM},
-	{FIELD(r_blocks_count), 0, BY_SUM},
-	{FIELD(def_resuid), 0, BY_SUM},
-	{FIELD(def_resgid), 0, BY_SUM},
-	{FIELD(default_mount_opts), 0, BY_SUM},
-	{FIELD(raid_stride), 0, BY_SUM},
-	{FIELD(raid_stripe_width), 0, BY_SUM},
-};
-#undef FIELD
-
-static const void *at(const struct xw_super *sb, const struct field *d)
-{
-	return (const uint8_t *)sb + d->off;
-}
-
-static uint64_t value(const struct xw_super *sb, const struct field *d)
-{
-	uint64_t v = 0;
-
-	memcpy(&v, at(sb, d), XW_MIN(d->len, sizeof(v)));
-	return v;
-}
-
-static bool same(const struct xw_super *a, const struct xw_super *b, const struct field *d)
-{
-	if (d->ignore)
-		return !((value(a, d) ^ value(b, d)) & ~(uint64_t)d->ignore);
-	return !memcmp(at(a, d), at(b, d), d->len);
-}
-
-static void take(struct xw_super *to, const struct xw_super *from, const struct field *d)
-{
-	uint32_t bits;
-
-	if (!d->ignore) {
-		memcpy((uint8_t *)to + d->off, at(from, d), d->len);
-		return;
-	}
-	bits = (uint32_t)((value(to, d) & d->ignore) | (value(from, d) & ~(uint64_t)d->ignore));
-	memcpy((uint8_t *)to + d->off, &bits, sizeof(bits));
-}
-
 /* ---- the primary and its backups ---- */
-
-/* How many of the copies have the same value as c in this field? */
-static unsigned votes(const struct fsck_copies *all, const struct fsck_copy *c,
-		      const struct field *d)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		n += same(&all->v[i].sb, &c->sb, d);
-	return n;
-}
-
-/* Bits of a feature word that a primary with a correct checksum may have and its backups lack. */
-static uint64_t allowed_alone(const struct xw_super *sb, const struct field *d)
-{
-	const struct fsck_unknown u = fsck_unknown_features(sb);
-	uint32_t known = 0, unknown = 0;
-
-	if (d->off == offsetof(struct xw_super, feature_compat)) {
-		unknown = u.compat;
-	} else if (d->off == offsetof(struct xw_super, feature_incompat)) {
-		known = INCOMPAT_ALONE;
-		unknown = u.incompat;
-	} else if (d->off == offsetof(struct xw_super, feature_ro_compat)) {
-		known = RO_ALONE;
-		unknown = u.ro;
-	}
-	if (__builtin_popcount(unknown) > FSCK_UNKNOWN_MAX)
-		unknown = 0;
-	return value(sb, d) & (known | unknown);
-}
-
-static bool may_differ(const struct xw_super *sb, const struct xw_super *copy,
-		       const struct field *d)
-{
-	const uint64_t differ = d->ignore ? value(sb, d) ^ value(copy, d) : 0;
-
-	if (d->vote == BY_SUM)
-		return true;
-	return d->ignore && !(differ & ~(uint64_t)d->ignore & ~allowed_alone(sb, d));
-}
 
 /* Does the stored checksum of the damaged primary match with this value of the copy? */
 static bool sum_fits(const struct xw_super *sb)
@@ -187,12 +68,12 @@ static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
 {
 	struct xw_super all = *sb, one;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
-		if (same(sb, &c->sb, &fields[i]))
+	for (size_t i = 0; i < FSCK_FIELDS; i++) {
+		if (fsck_field_same(sb, &c->sb, &fsck_fields[i]))
 			continue;
-		take(&all, &c->sb, &fields[i]);
+		fsck_field_take(&all, &c->sb, &fsck_fields[i]);
 		one = *sb;
-		take(&one, &c->sb, &fields[i]);
+		fsck_field_take(&one, &c->sb, &fsck_fields[i]);
 		if (sum_fits(&one) || sum_fits(&all)) {
 			*sb = sum_fits(&one) ? one : all;
 			return true;
@@ -205,7 +86,8 @@ static bool mend_exactly(struct xw_super *sb, const struct fsck_copy *c)
  * May the copy decide a tie with a damaged primary? Not for a smaller number of blocks, since the
  * filesystem may have grown after the copy was written.
  */
-static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c, const struct field *d)
+static bool may_decide(const struct xw_super *sb, const struct fsck_copy *c,
+		       const struct fsck_field *d)
 {
 	return d->off != offsetof(struct xw_super, blocks_count) ||
 	       c->sb.blocks_count > sb->blocks_count;
@@ -233,8 +115,8 @@ static void mend_by_place(struct xw_dev *dev, struct xw_super *sb, const struct 
  * Replace fields of `sb` by those of copy c where these are better. damaged: the fields of sb
  * itself have less weight.
  */
-static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copies *all,
-			 const struct fsck_copy *c, bool damaged)
+static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct fsck_copy *c,
+			 bool damaged)
 {
 	struct xw_super whole = *sb, one;
 	int bad, now;
@@ -243,18 +125,18 @@ static void mend_by_copy(struct xw_dev *dev, struct xw_super *sb, const struct f
 		return;
 	mend_by_place(dev, sb, c);
 	bad = fsck_super_penalty(dev, sb);
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
-		const struct field *d = &fields[i];
-		const bool outvoted = damaged ? may_decide(sb, c, d)
-					      : d->vote == BY_VOTE && votes(all, c, d) >= 2;
+	for (size_t i = 0; i < FSCK_FIELDS; i++) {
+		const struct fsck_field *d = &fsck_fields[i];
+		const bool decides = damaged && may_decide(sb, c, d);
 
-		if (same(sb, &c->sb, d) || (!damaged && may_differ(sb, &c->sb, d)))
+		if (fsck_field_same(sb, &c->sb, d) ||
+		    (!damaged && fsck_field_may_differ(sb, &c->sb, d)))
 			continue;
-		take(&whole, &c->sb, d);
+		fsck_field_take(&whole, &c->sb, d);
 		one = *sb;
-		take(&one, &c->sb, d);
+		fsck_field_take(&one, &c->sb, d);
 		now = fsck_super_penalty(dev, &one);
-		if (now < bad || (now == bad && outvoted)) {
+		if (now < bad || (now == bad && decides)) {
 			*sb = one;
 			bad = now;
 		}
@@ -270,16 +152,17 @@ static bool report_fields(struct fsck *f, const struct xw_super *was, struct xw_
 {
 	bool all = true;
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++) {
-		const struct field *d = &fields[i];
+	for (size_t i = 0; i < FSCK_FIELDS; i++) {
+		const struct fsck_field *d = &fsck_fields[i];
 
-		if (same(was, is, d))
+		if (fsck_field_same(was, is, d))
 			continue;
-		if (!(d->vote == BY_SUM ? FSCK_FOUND(f, SUPER_SETTING, .name = d->name)
-					: FSCK_FOUND(f, SUPER_FIELD, .name = d->name,
-						     .num = value(was, d), .num2 = value(is, d)))) {
+		if (!(d->setting ? FSCK_FOUND(f, SUPER_SETTING, .name = d->name)
+				 : FSCK_FOUND(f, SUPER_FIELD, .name = d->name,
+					      .num = fsck_field_value(was, d),
+					      .num2 = fsck_field_value(is, d)))) {
 			all = false;
-			take(is, was, d);
+			fsck_field_take(is, was, d);
 		}
 	}
 	return all;
@@ -312,7 +195,10 @@ static const struct fsck_copy *best_copy(struct xw_dev *dev, const struct fsck_c
 	return best;
 }
 
-/* Drop copies of other filesystems, left by an earlier mke2fs. */
+/*
+ * Drop copies of other filesystems, left by an earlier mke2fs, or in image files: with another
+ * group's number.
+ */
 static void drop_foreign(struct fsck_copies *all, const struct xw_super *sb)
 {
 	size_t n = 0;
@@ -320,44 +206,48 @@ static void drop_foreign(struct fsck_copies *all, const struct xw_super *sb)
 	for (size_t i = 0; i < all->n; i++) {
 		const struct xw_super *c = &all->v[i].sb;
 
-		if (!memcmp(c->uuid, sb->uuid, sizeof(c->uuid)) ||
-		    (sb->mkfs_time && c->mkfs_time == sb->mkfs_time))
+		if (all->v[i].numbered && (!memcmp(c->uuid, sb->uuid, sizeof(c->uuid)) ||
+					   (sb->mkfs_time && c->mkfs_time == sb->mkfs_time)))
 			all->v[n++] = all->v[i];
 	}
 	all->n = n;
 }
 
-static int use_copy(struct fsck *f, const struct fsck_copy *c, const struct xw_super *was,
-		    bool known)
+static bool is_known(const struct fsck_copy *c, const struct xw_super *sb)
+{
+	return !memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) && c->sb.mkfs_time == sb->mkfs_time;
+}
+
+/* A whole superblock from copy c: of a primary that is known, all but the fields stays. */
+static struct xw_super from_copy(const struct fsck_copy *c, const struct xw_super *was, bool known)
 {
 	struct xw_super sb = known ? *was : c->sb;
 
+	for (size_t i = 0; known && i < FSCK_FIELDS; i++)
+		fsck_field_take(&sb, &c->sb, &fsck_fields[i]);
+	return fsck_super_usable(&sb) ? sb : c->sb;
+}
+
+/*
+ * known: sb has the primary's word for a journal and its recovery. A copy's is that of the day when
+ * it was written, so the log has to prove that it is not older than the filesystem.
+ */
+static int use_copy(struct fsck *f, const struct fsck_copy *c, struct xw_super sb, bool known)
+{
 	f->start.super_lost = f->start.from_backup = true;
+	f->start.log_unknown = !known;
 	f->start.backup_group = c->sb.block_group_nr;
-	if (known)
-		for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
-			take(&sb, &c->sb, &fields[i]);
-	if (!fsck_super_usable(&sb))
-		sb = c->sb;
 	sb.state &= (uint16_t)~XW_STATE_VALID;
 	if (!FSCK_FOUND(f, SUPER_LOST, .blk = c->at / xw_super_block_size(&c->sb)))
 		fsck_report_only(f); /* continue with it in memory */
 	return put_super(f, &sb);
 }
 
-static bool same_fields(const struct xw_super *a, const struct xw_super *b)
-{
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
-		if (fields[i].vote != BY_SUM && !same(a, b, &fields[i]))
-			return false;
-	return true;
-}
-
 /* A backup that differs from the final primary is stale: other tools would take that for damage. */
 static bool has_stale(const struct fsck_copies *all, const struct xw_super *sb)
 {
 	for (size_t i = 0; i < all->n; i++)
-		if (!same_fields(&all->v[i].sb, sb))
+		if (!fsck_fields_same(&all->v[i].sb, sb))
 			return true;
 	return false;
 }
@@ -373,8 +263,8 @@ static bool features_differ(const struct fsck_copies *all, const struct xw_super
 		const struct xw_super *c = &all->v[i].sb;
 
 		if (c->feature_compat != sb->feature_compat ||
-		    (c->feature_incompat ^ sb->feature_incompat) & ~INCOMPAT_DYNAMIC ||
-		    (c->feature_ro_compat ^ sb->feature_ro_compat) & ~RO_ALWAYS)
+		    (c->feature_incompat ^ sb->feature_incompat) & ~FSCK_INCOMPAT_DYNAMIC ||
+		    (c->feature_ro_compat ^ sb->feature_ro_compat) & ~FSCK_RO_ALWAYS)
 			return true;
 	}
 	return false;
@@ -436,6 +326,24 @@ static void mend_alone(struct xw_dev *dev, struct xw_super *sb, bool damaged)
 }
 
 /*
+ * All copies agree, but not with the disk: their sizes are wrong if with others the root directory
+ * and its checksum are where they should be, and nothing is against these.
+ */
+static void overrule_all(struct xw_dev *dev, struct xw_super *sb)
+{
+	struct xw_super other = *sb;
+	struct fsck_witness w;
+
+	fsck_witness_collect(dev, sb, 0, &w);
+	if (w.root || !xw_super_has_csum(sb))
+		return;
+	(void)fsck_mend_alone(dev, &other, false);
+	if (fsck_fields_changed(sb, &other) == 1 &&
+	    fsck_super_penalty(dev, &other) <= fsck_super_ideal(&other))
+		*sb = other;
+}
+
+/*
  * Was the feature bit metadata_csum lost? Then the root's inode and the descriptors have correct
  * checksums; tools that clear the feature clear these.
  */
@@ -446,27 +354,6 @@ static bool has_lost_csum(struct xw_dev *dev, const struct xw_super *sb)
 	with.feature_ro_compat |= XW_RO_METADATA_CSUM;
 	with.feature_ro_compat &= ~XW_RO_GDT_CSUM;
 	return !xw_super_has_csum(sb) && fsck_super_penalty(dev, &with) <= fsck_super_ideal(&with);
-}
-
-/* Do both superblocks have the same geometry? */
-static bool same_places(const struct xw_super *a, const struct xw_super *b)
-{
-	return a->blocks_count == b->blocks_count && a->inodes_count == b->inodes_count &&
-	       a->first_data_block == b->first_data_block &&
-	       a->log_block_size == b->log_block_size &&
-	       a->log_cluster_size == b->log_cluster_size &&
-	       a->blocks_per_group == b->blocks_per_group &&
-	       a->clusters_per_group == b->clusters_per_group &&
-	       a->inodes_per_group == b->inodes_per_group && a->inode_size == b->inode_size &&
-	       a->desc_size == b->desc_size && a->first_meta_bg == b->first_meta_bg &&
-	       a->first_ino == b->first_ino && a->rev_level == b->rev_level &&
-	       a->reserved_gdt_blocks == b->reserved_gdt_blocks &&
-	       !memcmp(a->backup_bgs, b->backup_bgs, sizeof(a->backup_bgs)) &&
-	       !((a->feature_compat ^ b->feature_compat) & XW_COMPAT_SPARSE_SUPER2) &&
-	       !((a->feature_incompat ^ b->feature_incompat) &
-		 (XW_INCOMPAT_64BIT | XW_INCOMPAT_META_BG)) &&
-	       !((a->feature_ro_compat ^ b->feature_ro_compat) &
-		 (XW_RO_BIGALLOC | XW_RO_SPARSE_SUPER));
 }
 
 /* Does a filesystem with this superblock have backups? */
@@ -499,7 +386,7 @@ static const struct fsck_copy *find_copy(struct xw_dev *dev, const struct xw_sup
 	if (!all->n)
 		return NULL;
 	found = all->v[0].sb;
-	fsck_copies_usual(dev, &found, all); /* the others have a vote */
+	fsck_copies_usual(dev, &found, all); /* the others are renewed */
 	drop_foreign(all, sb);
 	return best_copy(dev, all);
 }
@@ -508,7 +395,7 @@ static const struct fsck_copy *find_copy(struct xw_dev *dev, const struct xw_sup
 static bool declined_places(const struct fsck *f, const struct xw_super *mended,
 			    const struct xw_super *proposed)
 {
-	return f->opts.mode != FSCK_NO && !same_places(mended, proposed);
+	return f->opts.mode != FSCK_NO && !fsck_places_same(mended, proposed);
 }
 
 /* Repair a primary that can be opened, if the device contradicts it or the backups differ. */
@@ -517,6 +404,7 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 {
 	const bool lost_csum = has_lost_csum(f->ses.dev, sb), sum_is_wrong = is_damaged(raw);
 	const bool damaged = lost_csum || sum_is_wrong;
+	enum situation situation = damaged ? SUM_WRONG : SOUND;
 	struct xw_super mended = *sb, proposed;
 	const struct fsck_copy *c;
 	bool put = false;
@@ -530,11 +418,15 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	if (!c && (fsck_super_penalty(f->ses.dev, &mended) > fsck_super_ideal(&mended) ||
 		   has_copies(&mended)))
 		c = find_copy(f->ses.dev, &mended, all);
-	if (c)
-		mend_by_copy(f->ses.dev, &mended, all, c, damaged);
+	if (!damaged && fsck_super_penalty(f->ses.dev, &mended) > fsck_super_ideal(&mended))
+		situation = CONTRADICTED;
+	if (c && verdicts[situation].disk)
+		mend_by_copy(f->ses.dev, &mended, c, verdicts[situation].vote);
 	/* If a backup agrees, something else is damaged. */
-	if (!(c && same_fields(&mended, &c->sb)))
+	if (!(c && fsck_fields_same(&mended, &c->sb)))
 		mend_alone(f->ses.dev, &mended, damaged);
+	else if (situation == CONTRADICTED)
+		overrule_all(f->ses.dev, &mended);
 	if (!(c && c->sb.blocks_count == mended.blocks_count))
 		mended.blocks_count = fsck_counted_blocks(f->ses.dev, &mended);
 	if (!damaged && fsck_super_is_newer(sb, &mended))
@@ -567,63 +459,80 @@ static int mend_primary(struct fsck *f, const struct xw_super *sb, const uint8_t
 	return put && f->opts.mode != FSCK_NO ? put_super(f, &mended) : 0;
 }
 
-/* Does a primary whose only damage is its magic fit the device better than copy c? */
-static bool fits_better(struct xw_dev *dev, const struct xw_super *sb, const struct fsck_copy *c)
-{
-	struct xw_super again = *sb;
+/* A superblock that could take the place of the primary. */
+struct candidate {
+	struct xw_super sb;
+	const struct fsck_copy *copy; /* NULL: made up from what is left of the primary */
+	bool known; /* a copy of the same filesystem as the primary */
+	int bad; /* penalty */
+	const char *against; /* NULL: the disk agrees */
+};
 
-	again.magic = XW_SUPER_MAGIC;
-	return sb->magic != again.magic && !has_unknown(&again) && fsck_super_usable(&again) &&
-	       fsck_super_penalty(dev, &again) < fsck_super_penalty(dev, &c->sb);
+static void examine(struct xw_dev *dev, struct candidate *c)
+{
+	const struct fsck_copy *copy = c->copy;
+	struct fsck_witness w;
+
+	c->sb.blocks_count = fsck_counted_blocks(dev, &c->sb);
+	c->bad = fsck_super_penalty(dev, &c->sb);
+	fsck_witness_collect(dev, &c->sb, copy ? copy->at / xw_super_block_size(&copy->sb) : 0, &w);
+	c->against = fsck_witness_against(&w);
 }
 
-static unsigned count_changes(const struct xw_super *a, const struct xw_super *b)
+/* A copy has to pass what a primary has to, and is repaired in the same way. */
+static void judge_copy(struct xw_dev *dev, const struct xw_super *sb, struct candidate *c)
 {
-	unsigned n = 0;
+	c->known = is_known(c->copy, sb);
+	c->sb = from_copy(c->copy, sb, c->known);
+	mend_alone(dev, &c->sb, false);
+	examine(dev, c);
+}
 
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
-		n += !same(a, b, &fields[i]);
-	return n;
+/* Of the copies with which the disk agrees, the one that fits best. */
+static bool choose_copy(struct fsck *f, const struct xw_super *sb, const struct fsck_copies *all,
+			struct candidate *best)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < all->n; i++) {
+		struct candidate c = {.copy = &all->v[i]};
+
+		judge_copy(f->ses.dev, sb, &c);
+		if (c.against || (found && (c.known < best->known || c.bad >= best->bad)))
+			continue;
+		*best = c;
+		found = true;
+	}
+	return found;
 }
 
 /*
- * Replace an unusable primary. Without a backup, and without a checksum that proves the result,
- * only a few fields may be changed: otherwise any block in its place could become the superblock of
- * a filesystem that never existed.
+ * Without a backup, and without a checksum that proves the result, only a few fields may be
+ * changed: otherwise any block in its place could become the superblock of a filesystem that never
+ * existed.
  */
-static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
-			   struct fsck_copies *all)
+static bool make_up(struct xw_dev *dev, const struct xw_super *sb, const uint8_t *raw,
+		    struct candidate *c)
 {
-	const struct fsck_copy *c;
-	struct xw_super mended = *sb, proposed;
 	bool proved;
 	int limit;
 
-	fsck_copies_usual(f->ses.dev, NULL, all);
-	if (!all->n)
-		fsck_copies_search(f->ses.dev, UINT64_MAX, all);
-	c = best_copy(f->ses.dev, all);
-	if (c && fits_better(f->ses.dev, sb, c)) {
-		all->n = 0;
-		f->start.super_lost = true;
-		return mend_primary(f, sb, raw, all);
-	}
-	if (c)
-		return use_copy(f, c, sb,
-				!memcmp(c->sb.uuid, sb->uuid, sizeof(sb->uuid)) &&
-					c->sb.mkfs_time == sb->mkfs_time);
-	proved = fsck_mend_alone(f->ses.dev, &mended, true) && fsck_super_usable(&mended);
+	*c = (struct candidate){.sb = *sb};
+	proved = fsck_mend_alone(dev, &c->sb, true) && fsck_super_usable(&c->sb);
 	limit = proved ? INT_MAX : sb->magic == XW_SUPER_MAGIC ? 16 : 6;
 	if (!is_damaged(raw)) /* except for the magic */
-		mend_alone(f->ses.dev, &mended, false);
-	mended.blocks_count = fsck_counted_blocks(f->ses.dev, &mended);
-	if (!fsck_super_usable(&mended) || fsck_super_penalty(f->ses.dev, &mended) >= limit ||
-	    (!proved && count_changes(sb, &mended) > MENDED_MAX))
-		return xw_fail(&f->ses.diag, XW_ERR_INPUT,
-			       "%s: no ext2, ext3 or ext4 superblock, and no backup of one",
-			       f->opts.image);
+		mend_alone(dev, &c->sb, false);
+	examine(dev, c);
+	return fsck_super_usable(&c->sb) && c->bad < limit &&
+	       (proved || fsck_fields_changed(sb, &c->sb) <= MENDED_MAX);
+}
+
+/* Continue with what was made up from the primary. */
+static int use_made_up(struct fsck *f, const struct xw_super *sb, struct xw_super mended)
+{
+	struct xw_super proposed = mended;
+
 	f->start.super_lost = true;
-	proposed = mended;
 	if (!report_fields(f, sb, &mended) && f->opts.mode == FSCK_NO)
 		mended.state &= (uint16_t)~XW_STATE_VALID;
 	f->ses.report_only |= declined_places(f, &mended, &proposed);
@@ -635,15 +544,95 @@ static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint
 	return refuse_unknown(f, &mended) ? XW_ERR_UNSUPPORTED : put_super(f, &mended);
 }
 
+/* Is only the magic wrong, and does the primary fit the device better than a copy? */
+static bool lacks_magic(struct xw_dev *dev, const struct xw_super *sb, const struct candidate *copy)
+{
+	struct candidate c = {.sb = *sb};
+
+	c.sb.magic = XW_SUPER_MAGIC;
+	if (sb->magic == c.sb.magic || has_unknown(&c.sb) || !fsck_super_usable(&c.sb))
+		return false;
+	examine(dev, &c);
+	return copy ? c.bad < copy->bad : !c.against;
+}
+
+/* No candidate is believed: say why not. */
+static int refuse_all(struct fsck *f, const struct xw_super *sb, const struct fsck_copies *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct candidate c = {.copy = &all->v[i]};
+
+		judge_copy(f->ses.dev, sb, &c);
+		xw_log(&f->ses.diag, XW_LOG_WARN, "superblock in block %llu: not used, since %s",
+		       (unsigned long long)(c.copy->at / xw_super_block_size(&c.copy->sb)),
+		       c.against);
+	}
+	return xw_fail(&f->ses.diag, XW_ERR_INPUT,
+		       "%s: no ext2, ext3 or ext4 superblock, and no backup of one", f->opts.image);
+}
+
+/* Replace an unusable primary. copy, made: room for the candidates. */
+static int replace_by(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
+		      struct fsck_copies *all, struct candidate *copy, struct candidate *made)
+{
+	const struct verdict *v = &verdicts[sb->magic == XW_SUPER_MAGIC ? IMPOSSIBLE : LOST];
+	bool found, makes;
+
+	fsck_copies_usual(f->ses.dev, NULL, all);
+	found = v->copy && choose_copy(f, sb, all, copy);
+	if (v->copy && !found) {
+		fsck_copies_search(f->ses.dev, UINT64_MAX, all);
+		found = choose_copy(f, sb, all, copy);
+	}
+	if (lacks_magic(f->ses.dev, sb, found ? copy : NULL)) {
+		all->n = 0;
+		f->start.super_lost = true;
+		return mend_primary(f, sb, raw, all);
+	}
+	if (found && (copy->known || !v->primary))
+		return use_copy(f, copy->copy, copy->sb, copy->known);
+	makes = make_up(f->ses.dev, sb, raw, made);
+	if (makes && (!found || made->bad <= copy->bad))
+		return use_made_up(f, sb, made->sb);
+	if (found)
+		return use_copy(f, copy->copy, copy->sb, copy->known);
+	return refuse_all(f, sb, all);
+}
+
+static int replace_primary(struct fsck *f, const struct xw_super *sb, const uint8_t *raw,
+			   struct fsck_copies *all)
+{
+	auto_free struct candidate *room = calloc(2, sizeof(*room));
+
+	return room ? replace_by(f, sb, raw, all, &room[0], &room[1])
+		    : xw_fail_nomem(&f->ses.diag, "superblocks");
+}
+
 /* Does a primary with a correct checksum agree with the copy given by -b? */
 static bool agrees(const struct xw_super *sb, const uint8_t *raw, const struct fsck_copy *c)
 {
 	if (!fsck_super_usable(sb) || xw_super_verify(raw))
 		return false;
-	for (size_t i = 0; i < XW_ARRAY_SIZE(fields); i++)
-		if (!same(sb, &c->sb, &fields[i]) && !may_differ(sb, &c->sb, &fields[i]))
+	for (size_t i = 0; i < FSCK_FIELDS; i++)
+		if (!fsck_field_same(sb, &c->sb, &fsck_fields[i]) &&
+		    !fsck_field_may_differ(sb, &c->sb, &fsck_fields[i]))
 			return false;
 	return true;
+}
+
+/* The copy given by -b, apart from what no copy says. was: NULL if it is not readable. */
+static int use_named(struct fsck *f, const struct fsck_copy *c, const struct xw_super *was)
+{
+	const bool known = was && is_known(c, was);
+	struct xw_super sb = c->sb;
+
+	if (known) {
+		sb.feature_compat = (sb.feature_compat & ~XW_COMPAT_HAS_JOURNAL) |
+				    (was->feature_compat & XW_COMPAT_HAS_JOURNAL);
+		sb.feature_incompat = (sb.feature_incompat & ~XW_INCOMPAT_RECOVER) |
+				      (was->feature_incompat & XW_INCOMPAT_RECOVER);
+	}
+	return use_copy(f, c, sb, known);
 }
 
 /* An external journal has its log behind the superblock. */
@@ -683,7 +672,7 @@ int fsck_choose_super(struct fsck *f)
 		if (named)
 			return named;
 		if (rc || !agrees(&sb, raw, &all->v[0]))
-			return use_copy(f, &all->v[0], &sb, false);
+			return use_named(f, &all->v[0], rc ? NULL : &sb);
 		all->n = 0; /* the primary is checked as without -b */
 	}
 	if (!rc && sb.feature_incompat & XW_INCOMPAT_JOURNAL_DEV && !xw_super_verify(raw) &&

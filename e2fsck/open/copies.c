@@ -14,14 +14,22 @@
 enum { CHUNK = 1 << 20, MAGIC_AT = 56 };
 #define SCAN_MAX (UINT64_C(64) << 30) /* bytes of the device that are searched */
 
-/* Revision 0 does not store the group of a copy. */
-static bool is_in_place(struct xw_super *sb, uint64_t at)
+/*
+ * Is a copy at byte `at` where its geometry has the start of a group? The number of that group,
+ * which nothing else needs, may be wrong in the copy; revision 0 does not store it.
+ */
+static bool is_in_place(struct fsck_copy *c)
 {
-	const uint64_t blk = at / xw_super_block_size(sb) - sb->first_data_block;
+	struct xw_super *sb = &c->sb;
+	const uint32_t bs = xw_super_block_size(sb);
+	const uint64_t blk = c->at / bs - sb->first_data_block, group = blk / sb->blocks_per_group;
 
-	if (!sb->block_group_nr && sb->rev_level == 0 && blk % sb->blocks_per_group == 0)
-		sb->block_group_nr = (uint16_t)(blk / sb->blocks_per_group);
-	return sb->block_group_nr && xw_super_byte_offset(sb) == at;
+	if (c->at % bs || c->at / bs < sb->first_data_block || blk % sb->blocks_per_group ||
+	    !group || group > UINT16_MAX)
+		return false;
+	c->numbered = sb->block_group_nr == group || (!sb->block_group_nr && !sb->rev_level);
+	sb->block_group_nr = (uint16_t)group;
+	return c->numbered || group < xw_super_groups(sb);
 }
 
 /* Is there a valid copy at byte `at`, in a place that its own geometry gives it? */
@@ -33,7 +41,7 @@ static bool load_copy(struct xw_dev *dev, uint64_t at, struct fsck_copy *c)
 		return false;
 	(void)xw_super_decode(c->raw, &c->sb);
 	c->sb.first_data_block = fsck_first_block(&c->sb); /* the only possible one */
-	return fsck_super_usable(&c->sb) && is_in_place(&c->sb, at);
+	return fsck_super_usable(&c->sb) && is_in_place(c);
 }
 
 static void add_copy(struct fsck_copies *all, const struct fsck_copy *c)
@@ -105,7 +113,7 @@ int fsck_copies_named(struct fsck *f, struct fsck_copies *all)
 	uint32_t bs = f->opts.block_size ? f->opts.block_size : 1024;
 	const uint32_t last = f->opts.block_size ? f->opts.block_size : 65536;
 	auto_quiet quiet = fsck_quiet(&f->ses.dev->diag);
-	struct fsck_copy c = {0};
+	struct fsck_copy c = {.numbered = true};
 	bool found = false;
 
 	for (; bs <= last && !found; bs *= 2) {

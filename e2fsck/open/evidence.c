@@ -443,3 +443,147 @@ bool fsck_hash_is_unknown(const struct xw_super *sb)
 {
 	return sb->feature_compat & XW_COMPAT_DIR_INDEX && sb->def_hash_version > XW_DX_TEA;
 }
+
+/* ---- witnesses ---- */
+
+static bool is_empty(const struct xw_group_desc *gd)
+{
+	return !gd->block_bitmap && !gd->inode_bitmap && !gd->inode_table;
+}
+
+/* Do the descriptors have to be those of the backup in block `copy`? */
+static bool primary_is_lost(const struct xw_image *img, xw_blk copy)
+{
+	struct xw_group_desc gd;
+
+	return copy && !(img->sb.feature_incompat & XW_INCOMPAT_META_BG) &&
+	       (!fsck_desc_read(img, 0, &gd) || is_empty(&gd) ||
+		!fsck_group_has_places(img, 0, &gd));
+}
+
+static bool read_desc(const struct xw_image *img, uint64_t group, xw_blk copy,
+		      uint8_t raw[FSCK_DESC_MAX])
+{
+	const uint64_t at = (copy + 1) * img->block_size + group * img->desc_size;
+
+	if (!copy)
+		return fsck_desc_read_raw(img, group, raw);
+	return img->desc_size <= FSCK_DESC_MAX && !xw_dev_pread(img->dev, raw, img->desc_size, at);
+}
+
+/* The padding of a bitmap in use starts behind the group's last inode. */
+static void see_bitmap(const struct xw_image *img, const struct xw_group_desc *gd, uint8_t *bits,
+		       struct fsck_witness *w)
+{
+	const uint32_t per_group = img->sb.inodes_per_group, all = 8 * img->block_size;
+	uint32_t end;
+
+	if (gd->flags & XW_BG_INODE_UNINIT || !gd->free_inodes || per_group >= all ||
+	    xw_dev_pread(img->dev, bits, img->block_size, gd->inode_bitmap * img->block_size))
+		return;
+	end = padding_start(bits, all);
+	w->bitmaps++;
+	w->padded += end == per_group ||
+		     (end < per_group && per_group - end <= per_group / 4 && end + 8 > per_group);
+}
+
+static void see_group(const struct xw_image *img, uint64_t group, const uint8_t *raw, uint8_t *bits,
+		      struct fsck_witness *w)
+{
+	struct xw_group_desc gd;
+
+	xw_group_decode(raw, img->desc_size, &gd);
+	if (is_empty(&gd)) {
+		w->empty++;
+		return;
+	}
+	if (!fsck_group_has_places(img, group, &gd))
+		return;
+	w->placed++;
+	w->proven += w->sums && !xw_group_verify(raw, &img->sb, img->csum_seed, (uint32_t)group);
+	see_bitmap(img, &gd, bits, w);
+	if (!group)
+		w->root = judge_root(img->dev, img, gd.inode_table, true) <= 0;
+}
+
+/*
+ * Are there descriptors and a root directory of a filesystem with another size of blocks? They are
+ * elsewhere, so those of the last one are still there if an older filesystem had smaller blocks.
+ */
+static bool has_rival(struct xw_dev *dev, const struct xw_super *sb)
+{
+	struct xw_super other = *sb;
+	struct xw_group_desc gd;
+	struct xw_image img;
+
+	other.feature_incompat &= ~(XW_INCOMPAT_64BIT | XW_INCOMPAT_META_BG);
+	other.feature_ro_compat &= ~(XW_RO_METADATA_CSUM | XW_RO_GDT_CSUM | XW_RO_BIGALLOC);
+	for (unsigned log = 0; log <= XW_LOG_BLOCK_MAX; log++) {
+		other.log_block_size = other.log_cluster_size = log;
+		other.first_data_block = fsck_first_block(&other);
+		other.blocks_count = dev->size / xw_super_block_size(&other);
+		for (unsigned size = 128; log != sb->log_block_size && size <= 1024; size *= 2) {
+			other.inode_size = (uint16_t)size;
+			if (!fsck_super_usable(&other))
+				continue;
+			fsck_image_on(&img, dev, &other);
+			if (fsck_desc_read(&img, 0, &gd) && gd.block_bitmap && gd.inode_bitmap &&
+			    xw_image_has_blocks(&img, gd.inode_table, 1) &&
+			    fsck_is_root_table(dev, &img, gd.inode_table))
+				return true;
+		}
+	}
+	return false;
+}
+
+void fsck_witness_collect(struct xw_dev *dev, const struct xw_super *sb, xw_blk copy,
+			  struct fsck_witness *w)
+{
+	auto_quiet quiet = fsck_quiet(&dev->diag); /* an unreadable block says nothing */
+	auto_free uint8_t *bits = NULL;
+	uint8_t raw[FSCK_DESC_MAX];
+	struct xw_image img;
+	xw_blk from;
+
+	*w = (struct fsck_witness){.usable = fsck_super_usable(sb),
+				   .conflicts = fsck_super_conflicts(sb),
+				   .sums = xw_super_has_group_csum(sb)};
+	if (!w->usable)
+		return;
+	fsck_image_on(&img, dev, sb);
+	from = primary_is_lost(&img, copy) ? copy : 0;
+	w->sums &= !from; /* a backup's descriptors agree with the backup by nature */
+	w->rival = from && has_rival(dev, sb);
+	w->groups = (unsigned)XW_MIN(img.groups, (uint64_t)SAMPLES);
+	bits = malloc(img.block_size);
+	for (unsigned i = 0; bits && i < w->groups; i++) {
+		const bool last = i == w->groups - 1;
+		const unsigned empty = w->empty;
+		const uint64_t group = last ? img.groups - 1 : i;
+
+		if (read_desc(&img, group, from, raw))
+			see_group(&img, group, raw, bits, w);
+		w->cut |= last && w->empty > empty;
+	}
+}
+
+const char *fsck_witness_against(const struct fsck_witness *w)
+{
+	const bool proven = w->sums && 2 * w->proven >= w->groups;
+
+	if (!w->usable)
+		return "no filesystem can be opened with it";
+	if (w->conflicts)
+		return "its fields contradict each other";
+	if (w->rival)
+		return "another filesystem with other blocks is on the device";
+	if (2 * w->placed < w->groups || w->cut || (w->empty && !proven))
+		return "there are no descriptors where it says";
+	if (w->sums && !proven)
+		return "the descriptors are those of another filesystem";
+	if (!w->root && !proven)
+		return "there is no root directory where it says";
+	if (2 * w->padded < w->bitmaps)
+		return "the bitmaps are of other sizes";
+	return NULL;
+}

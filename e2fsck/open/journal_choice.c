@@ -426,7 +426,9 @@ int fsck_choose_replay(struct fsck *f, struct xw_log *log, unsigned *flags)
 	*flags = XW_REPLAY_SALVAGE;
 	rc = xw_replay_plan(log, 0, f->ses.img->sb.blocks_count, &plan);
 	xw_replay_free(&plan);
-	if (rc == XW_ERR_CHECKSUM || rc == XW_ERR_CORRUPT)
+	/* A sound log that only a backup knows of may be older than the filesystem. */
+	if (rc == XW_ERR_CHECKSUM || rc == XW_ERR_CORRUPT ||
+	    (!rc && f->start.log_unknown && log->jsb.start))
 		rc = try_outcomes(f, log, flags);
 	xw_diag_clear(&f->ses.diag);
 	return rc == XW_ERR_NOMEM || rc == XW_ERR_IO ? rc : 0;

@@ -76,6 +76,27 @@ bool fsck_super_usable(const struct xw_super *sb);
 int fsck_super_conflicts(const struct xw_super *sb);
 /* How much data on the device contradicts sb: 0 or less if none. */
 int fsck_super_penalty(struct xw_dev *dev, const struct xw_super *sb);
+
+/* What the device says about a superblock; collected by reading only. */
+struct fsck_witness {
+	bool usable; /* a filesystem can be opened with it */
+	int conflicts; /* of its own fields, which contradict each other */
+	bool root; /* there is a root directory where it says */
+	bool sums; /* its descriptors have checksums with its UUID or seed */
+	bool cut; /* the descriptor of the last group is empty */
+	bool rival; /* there is another filesystem, with another size of blocks */
+	unsigned groups; /* samples, of which so many have */
+	unsigned empty; /* an empty descriptor */
+	unsigned placed; /* possible places of bitmaps and table */
+	unsigned proven; /* a right checksum */
+	unsigned bitmaps, padded; /* inode bitmaps in use, and those that end where they should */
+};
+
+/* copy: the block of the superblock if it is a backup, whose descriptors follow it; otherwise 0. */
+void fsck_witness_collect(struct xw_dev *dev, const struct xw_super *sb, xw_blk copy,
+			  struct fsck_witness *w);
+/* Why the device does not agree with the superblock; NULL: it agrees. */
+const char *fsck_witness_against(const struct fsck_witness *w);
 /* Does the padding of group 0's inode bitmap start at sb's number of inodes per group? */
 bool fsck_bitmap_ends(struct xw_dev *dev, const struct xw_super *sb);
 /* bigalloc: does the padding of the last block bitmap start after the filesystem's last cluster? */
@@ -118,6 +139,7 @@ struct fsck_copies {
 	size_t n;
 	struct fsck_copy {
 		uint64_t at; /* offset on the device in bytes */
+		bool numbered; /* its s_block_group_nr is that of its place */
 		uint8_t raw[XW_SUPER_SIZE];
 		struct xw_super sb;
 	} v[FSCK_COPIES_MAX];

@@ -76,8 +76,8 @@ int fsck_replay(struct fsck *f)
 		    sb)) /* unless its fields are wrong, which fsck_check_journal() repairs */
 		return fsck_journal_is_inside(f) ? 0 : fsck_replay_device(f);
 	if (!(sb->feature_compat & XW_COMPAT_HAS_JOURNAL) ||
-	    (!(sb->feature_incompat & XW_INCOMPAT_RECOVER) && !f->start.from_backup))
+	    (!(sb->feature_incompat & XW_INCOMPAT_RECOVER) && !f->start.log_unknown))
 		return 0;
-	rc = fsck_log_replay(f, f->start.from_backup ? XW_REPLAY_UNASKED : 0);
+	rc = fsck_log_replay(f, f->start.log_unknown ? XW_REPLAY_UNASKED : 0);
 	return rc < 0 ? rc : 0; /* fsck_check_journal() handles the rest */
 }

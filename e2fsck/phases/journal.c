@@ -165,7 +165,11 @@ static int check_saved(struct fsck *f, const struct fsck_journal *j)
 	return fsck_super_write(f);
 }
 
-/* Check a filesystem without a journal according to its superblock. */
+/*
+ * Check a filesystem without a journal according to its superblock. That inode 8 is in use does not
+ * prove the opposite: a user may have cleared the feature to be rid of the log, and have written
+ * to the filesystem since. So a journal is dropped, and its log never replayed.
+ */
 static int check_absent(struct fsck *f)
 {
 	struct xw_super *sb = &f->ses.img->sb;
@@ -176,14 +180,8 @@ static int check_absent(struct fsck *f)
 	if (rc)
 		return rc;
 	if ((stray || sb->journal_inum || sb->journal_dev || fsck_journal_has_uuid(sb)) &&
-	    FSCK_FOUND(f, JOURNAL_STRAY)) {
-		if (!fsck_journal_is_intact(f, &j) || !fsck_journal_has_log(f, &j))
-			return fsck_journal_drop(f, &j, false);
-		sb->feature_compat |= XW_COMPAT_HAS_JOURNAL;
-		sb->journal_inum = XW_INO_JOURNAL;
-		rc = fsck_super_renew(f);
-		return rc ? rc : fsck_check_journal(f);
-	}
+	    FSCK_FOUND(f, JOURNAL_STRAY))
+		return fsck_journal_drop(f, &j, false);
 	if (sb->feature_incompat & XW_INCOMPAT_RECOVER && FSCK_FOUND(f, JOURNAL_RECOVER))
 		return clear_recover(f);
 	return 0;

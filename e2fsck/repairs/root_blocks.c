@@ -38,6 +38,9 @@ struct finder {
 	struct xw_dirblock walk;
 	uint64_t looked; /* number of blocks read */
 	uint32_t generation; /* of the root's inode; 0 if that is lost */
+	xw_blk inner_end; /* of the last filesystem found in an image file */
+	bool inside; /* the first block is in it */
+	uint32_t subdirs; /* that the first block names */
 	bool unproven; /* a block has no valid checksum with the root's seed */
 };
 
@@ -156,6 +159,42 @@ static int put_in_order(struct finder *s)
 	return 0;
 }
 
+/*
+ * Does the block, which no inode claims, hold the primary superblock of another filesystem? Then it
+ * begins an image file whose inode is lost, too, and that filesystem's root follows.
+ */
+static void note_inner(struct finder *s, xw_blk blk)
+{
+	const uint32_t bs = s->f->ses.img->block_size;
+	const uint8_t *raw = s->block + (bs > XW_SUPER_OFFSET ? XW_SUPER_OFFSET : 0);
+	struct xw_super sb;
+
+	if (blk > XW_SUPER_OFFSET / bs && xw_super_has_magic(raw) && !xw_super_verify(raw) &&
+	    !xw_super_decode(raw, &sb) && !sb.block_group_nr)
+		s->inner_end =
+			XW_MAX(s->inner_end, blk + sb.blocks_count * xw_super_block_size(&sb) / bs);
+}
+
+/*
+ * A root directory has one first block: another one is that of a filesystem in an image file, and
+ * its names are not of this one.
+ */
+static void choose_first(struct finder *s, xw_blk blk)
+{
+	const bool inside = blk < s->inner_end;
+	uint32_t subdirs;
+
+	if (s->out->first && (inside || !s->inside))
+		return;
+	subdirs = subdirs_of_first(s);
+	s->out->first = blk;
+	s->inside = inside;
+	if (s->first_only)
+		s->seeded = seed_of_first(s);
+	s->out->subdirs += subdirs - s->subdirs;
+	s->subdirs = subdirs;
+}
+
 static int examine(struct finder *s, xw_blk blk)
 {
 	uint32_t subdirs;
@@ -163,10 +202,9 @@ static int examine(struct finder *s, xw_blk blk)
 	if (fsck_is_claimed(s->f, blk) || ++s->looked > LOOK_MAX || blk == s->out->first ||
 	    fsck_read(s->f, blk, 1, s->block))
 		return 0;
-	if (!s->out->first && is_first(s)) {
-		s->out->first = blk;
-		s->seeded = s->seeded || seed_of_first(s);
-		s->out->subdirs += subdirs_of_first(s);
+	note_inner(s, blk);
+	if (is_first(s)) {
+		choose_first(s, blk);
 		return 0;
 	}
 	if (s->first_only || !is_names(s, &subdirs))
@@ -258,10 +296,10 @@ int fsck_root_blocks(struct fsck *f, const struct xw_inode *in, struct fsck_root
 	s->seed = xw_inode_seed(f->ses.img->csum_seed, XW_INO_ROOT, s->generation);
 	rc = in ? keep_parts(s, in) : 0;
 	s->first_only = !s->seeded;
-	for (uint64_t g = 0; g < f->ses.img->groups && s->first_only && !out->first && !rc; g++)
+	for (uint64_t g = 0; g < f->ses.img->groups && s->first_only && !rc; g++)
 		rc = examine_group(s, g, bits);
 	s->first_only = false;
-	s->looked = 0;
+	s->looked = s->inner_end = 0;
 	for (uint64_t g = 0; g < f->ses.img->groups && !rc; g++)
 		rc = examine_group(s, g, bits);
 	xw_diag_clear(&f->ses.diag); /* unreadable blocks are skipped */

@@ -253,4 +253,96 @@ equal "  not for large_file and dir_nlink" "$(forced alone)" "0 0"
 equal "  nor with -n" "$("$FSCK" -n other | grep -c forced)" 0
 "$DEBUGFS" -w -R "ssv feature_ro_compat $((ro | 0x10000))" many >.dbg 2>&1 || cat .dbg
 equal "orphans without an orphan file are no clean filesystem" "$(forced many) $(forced many)" "1 0 0 0"
-done_testing 180
+# Two or more backups do not change a primary with a right checksum: flex group size, shared blocks, hash.
+mkfs -q -b 1024 -d d three 64M
+ro=$(od -An -tu4 -j $((1024 + 100)) -N4 three | tr -d ' ')
+for set in "log_groups_per_flex 5|372 1" "feature_ro_compat $((ro | 0x4000))|100 4" "def_hash_version 2|252 1"; do
+	cp three bad
+	"$DEBUGFS" -w -R "ssv ${set%|*}" bad >.dbg 2>&1 || cat .dbg
+	at=${set#*|}
+	want=$(od -An -tx1 -j $((SB + ${at% *})) -N "${at#* }" bad)
+	RC=0
+	"$FSCK" -fy bad >.out 2>.err || RC=$?
+	is "${set%|*} in the primary alone: no damage" test $((RC & ~1)) = 0
+	equal "  and kept" "$(od -An -tx1 -j $((SB + ${at% *})) -N "${at#* }" bad)" "$want"
+	equal "  the backups follow" "$(od -An -tx1 -j $((8193 * 1024 + ${at% *})) -N "${at#* }" bad)" "$want"
+done
+# A journal that was cleared in the primary alone does not come back from the backups, nor from inode 8: its log could be
+# older than what was written since.
+blk=$("$DEBUGFS" -R 'bmap <2> 0' three 2>/dev/null)
+dd if=three of=blk bs=1024 skip="$blk" count=1 status=none
+printf 'jo\njw -b %s blk\njc\n' "$blk" >cmd
+"$DEBUGFS" -w -f cmd three >.dbg 2>&1 || cat .dbg
+printf 'feature ^has_journal ^needs_recovery\nwrite d/a later\nrm a\n' >cmd
+"$DEBUGFS" -w -f cmd three >.dbg 2>&1 || cat .dbg
+for how in -y -fy -p; do
+	cp three bad
+	RC=0
+	"$FSCK" $how bad >.out 2>.err || RC=$?
+	is "$how of a stale log without has_journal: no failure" test $RC -le 1
+	equal "  it is not replayed" "$("$DEBUGFS" -R 'ls -p /' bad 2>/dev/null | grep -cE '/(a|later)/')" 1
+	equal "  clean then" "$("$FSCK" -fn bad >.out 2>&1; echo $?)" 0
+done
+# The primary is lost, and the only backup has one wrong field that no checksum shows: it is found by what is on the disk.
+mkfs -q -b 1024 -O ^metadata_csum -d d pair 15M
+only() { # NAME OFFSET HEX...
+	local name=$1 off=$2
+	shift 2
+	cp pair bad
+	dd if=/dev/zero of=bad bs=1024 seek=1 count=1 conv=notrunc status=none
+	poke bad $((8193 * 1024 + off)) "$@"
+	RC=0
+	"$FSCK" -fy bad >.out 2>.err || RC=$?
+	is "$name of the only superblock: repaired" test $RC = 1
+	"$DEBUGFS" -R 'cat a' bad >.a 2>/dev/null || :
+	is "  with its files" cmp -s d/a .a
+	equal "  clean then" "$("$FSCK" -fn bad >.out 2>&1; echo $?)" 0
+}
+only block_group_nr 90 07 00
+only inodes_count 0 05 00 00 00
+only blocks_count 4 46 1f 00 00
+only first_ino 84 46 1f 00 00
+only inodes_per_group 40 f8
+only inode_size 88 80 00
+only reserved_gdt_blocks 206 46 1f
+only blocks_count_hi 336 01
+# A backup of an older filesystem that the device does not agree with: refused, with a reason and without a change.
+mkfs -q -b 1024 -O "^metadata_csum" -U 12345678-1234-1234-1234-123456789abc -d d under 64M
+mkfs -q -b 4096 -O "^metadata_csum" -U 12345678-1234-1234-1234-123456789abc -d d over 64M
+dd if=over of=under bs=4096 conv=notrunc,sparse status=none
+dd if=/dev/zero of=under bs=1024 seek=1 count=1 conv=notrunc status=none
+cp under was
+RC=0
+"$FSCK" -fy under >.out 2>.err || RC=$?
+is "an older filesystem below: refused" test $RC = 8
+is "  and left as it was" cmp -s under was
+is "  with a line that says why" grep -q 'superblock in block [0-9]*: not used, since ' .err
+# The size of inodes is wrong in all copies, whose checksums are right: those of the inodes say the right one.
+mkfs -q -b 1024 -I 256 -N 512 -d d sizes 24M
+for size in 512 128 1024; do
+	cp sizes bad
+	printf 'ssv inode_size %s\n' "$size" >cmd
+	"$DEBUGFS" -w -f cmd bad >.dbg 2>&1 || cat .dbg
+	# a copy with the number of group 1 and the right checksum
+	cp bad one
+	"$DEBUGFS" -w -R 'ssv block_group_nr 1' one >.dbg 2>&1 || cat .dbg
+	dd if=one of=bad bs=1024 skip=1 seek=8193 count=1 conv=notrunc status=none
+	RC=0
+	"$FSCK" -fy bad >.out 2>.err || RC=$?
+	is "inodes of $size bytes in all copies: repaired" test $RC = 1
+	"$DEBUGFS" -R 'cat a' bad >.a 2>/dev/null || :
+	is "  with its files" cmp -s d/a .a
+	equal "  clean then" "$("$FSCK" -fn bad >.out 2>&1; echo $?)" 0
+done
+# The stale log from above, with the primary lost or -b: a backup says that there is a journal, but its log is older.
+for how in "-fy" "-fy -b 8193 -B 1024"; do
+	cp three bad
+	[ "$how" != -fy ] || dd if=/dev/zero of=bad bs=1024 seek=1 count=1 conv=notrunc status=none
+	RC=0
+	# shellcheck disable=SC2086
+	"$FSCK" $how bad >.out 2>.err || RC=$?
+	is "$how of a stale log, from a backup: repaired" test $RC = 1
+	equal "  it is not replayed" "$("$DEBUGFS" -R 'ls -p /' bad 2>/dev/null | grep -cE '/(a|later)/')" 1
+	equal "  clean then" "$("$FSCK" -fn bad >.out 2>&1; echo $?)" 0
+done
+done_testing 240

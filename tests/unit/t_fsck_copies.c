@@ -153,8 +153,8 @@ static const struct {
 	size_t byte; /* of which all bits are turned; 0: none */
 } copies[] = {
 	{"sound", true, 3, 0, 0},
-	{"the primary's", false, 0, 0, 0},
-	{"of another group", false, 5, 0, 0},
+	{"the primary's", true, 0, 0, 0},
+	{"of another group", true, 5, 0, 0}, /* the number alone may be wrong */
 	{"one block on", false, 3, BS, 0},
 	{"wrong checksum", false, 3, 0, 0x78},
 	{"wrong magic", false, 3, 0, 0x38},
@@ -178,6 +178,10 @@ START_TEST(which_count)
 		fsck_copies_usual(dev, &sb, &all);
 		fsck_copies_search(dev, UINT64_MAX, &all);
 		ck_assert_msg(all.n == copies[i].good, "%s", copies[i].what);
+		if (all.n) {
+			ck_assert_int_eq(all.v[0].numbered, copies[i].group == 3);
+			ck_assert_uint_eq(all.v[0].sb.block_group_nr, 3);
+		}
 		stop();
 	}
 }
