@@ -232,9 +232,14 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 	if (!in_use(l))
 		return examine_free(l);
 	l->wrong_sum = xw_inode_verify(raw, &f->ses.img->sb, f->ses.img->csum_seed, ino) != 0;
+	rc = fsck_look_moved(l);
+	if (rc || f->round.again)
+		return rc;
 	fsck_look_garbage(l);
-	if (!l->clear)
+	if (!l->clear) {
+		fsck_look_inline_flag(l);
 		fsck_look_record(l);
+	}
 	if (!l->clear)
 		rc = fsck_look_flags(l);
 	if (!rc && !l->clear && l->type == XW_S_IFDIR)
@@ -274,8 +279,7 @@ static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *
 	return 0;
 }
 
-/* Number of records of a group that may be in use. */
-static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
+uint32_t fsck_records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
 {
 	const struct xw_super *sb = &f->ses.img->sb;
 	const bool tracks_use = xw_super_has_group_csum(sb);
@@ -379,7 +383,7 @@ static int enter_group(struct scan *s)
 		return rc == XW_ERR_NOMEM ? rc : 0;
 	}
 	s->table = gd.inode_table;
-	s->count = records_of(f, s->group, &gd);
+	s->count = fsck_records_of(f, s->group, &gd);
 	return 0;
 }
 
@@ -424,7 +428,7 @@ static int check_doubtful(struct scan *s, const struct fsck_slice *slice)
 	int rc = 0;
 
 	fsck_counts_add(&f->facts.counts, &slice->counts);
-	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->ses.stop; i++) {
+	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->ses.stop && !f->round.again; i++) {
 		const uint32_t n = slice->doubtful.v[i];
 
 		rc = fsck_look_at(&s->look, slice->ino + n,
@@ -438,7 +442,7 @@ static int scan_all(struct scan *s)
 	struct fsck *f = s->f;
 	int rc = 0;
 
-	while (!rc && s->group < s->groups && !f->ses.stop) {
+	while (!rc && s->group < s->groups && !f->ses.stop && !f->round.again) {
 		rc = fill_slices(s);
 		if (!rc)
 			rc = xw_pool_for(s->pool, s->n, 1, fsck_slice_check, s->slices);
@@ -479,5 +483,5 @@ int fsck_check_inodes(struct fsck *f)
 	if (!rc)
 		rc = scan_all(&s);
 	scan_end(&s);
-	return rc || f->ses.stop ? rc : check_large_files(f);
+	return rc || f->ses.stop || f->round.again ? rc : check_large_files(f);
 }

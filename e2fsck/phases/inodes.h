@@ -40,6 +40,14 @@ struct fsck_node {
 	size_t at; /* how many were found before it */
 };
 
+/* A record that is valid for another inode number; inode_moved.c. */
+struct fsck_moved {
+	xw_ino ino; /* where it is */
+	xw_ino other; /* its number */
+	bool seen, gone; /* on a path already; cleared or held, so that its place is vacant */
+	size_t step; /* on its path */
+};
+
 /* Scratch memory of the phase and the current inode. */
 struct fsck_look {
 	struct fsck *f;
@@ -58,7 +66,9 @@ struct fsck_look {
 	xw_ino garbage_in;
 	unsigned garbage;
 	xw_ino garbage_last; /* the record that was cleared last */
-	uint64_t tried; /* checksums computed to find the numbers of misplaced records */
+	/* inode_moved.c */
+	bool moved_known; /* the moved records of this round were reported */
+	uint64_t tried; /* numbers tried for records with checksums of 16 bits */
 	uint64_t blocks; /* filesystem blocks that i_blocks should include */
 	/* inode_node.c: unclaimed blocks in use that look like extent nodes, sorted */
 	XW_VEC(struct fsck_node) found;
@@ -81,10 +91,19 @@ void fsck_look_end(struct fsck_look *l);
 /* Check one record and repair it; raw is copied. */
 int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw);
 
+/* inodes.c: number of records of a group that may be in use. */
+uint32_t fsck_records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd);
+/*
+ * inode_moved.c: if the record is proven to be that of another inode, move all such records back or
+ * clear them, and begin the next round.
+ */
+int fsck_look_moved(struct fsck_look *l);
 /* inode_garbage.c: clear records that are not inodes. May set `clear`. */
 void fsck_look_garbage(struct fsck_look *l);
 /* Does the record have too many contradictions for an inode? `less` lowers the limit. */
 bool fsck_is_garbage(const struct xw_image *img, xw_ino ino, const uint8_t *raw, unsigned less);
+/* inode_inline.c: restore a lost INLINE_DATA flag, before the type is judged by the contents. */
+void fsck_look_inline_flag(struct fsck_look *l);
 /* inode_record.c: check mode, times and independent fields. May set `clear`. */
 void fsck_look_record(struct fsck_look *l);
 /*
