@@ -59,9 +59,9 @@ void fsck_look_inline_flag(struct fsck_look *l)
 	if (!off)
 		return;
 	/* The entries of a directory prove the flag even if i_size is damaged. */
-	if (type == XW_S_IFDIR ? !has_entries(l, off, len)
-			       : (type != XW_S_IFREG && type != XW_S_IFLNK) ||
-					 !has_inline_size(l, len))
+	if (type == XW_S_IFDIR
+		    ? !has_entries(l, off, len)
+		    : (type != XW_S_IFREG && type != XW_S_IFLNK) || !has_inline_size(l, len))
 		return;
 	if (!LOOK_REPAIR(l, INLINE_FLAG) && l->f->opts.mode != FSCK_NO)
 		return;

@@ -12,7 +12,6 @@
 
 #include "base/auto.h"
 #include "base/bytes.h"
-#include "base/endian.h"
 #include "disk/dirent.h"
 #include "facts/hidden.h"
 #include "phases/inode_slice.h"
@@ -23,8 +22,6 @@
 /* Number of table blocks up to which 16 bits prove the place of a record alone in its block. */
 #define ALONE_MAX 256u
 
-#define OFF_CSUM_LO 124
-#define OFF_CSUM_HI 130
 #define OFF_EXTRA_ISIZE 128
 #define HURD 1u
 #define NONE SIZE_MAX
@@ -43,18 +40,6 @@ struct fsck_mover {
 
 /* ---- numbers from checksums ---- */
 
-static uint32_t stored_csum(const uint8_t *raw, bool whole)
-{
-	const uint32_t low = peek16(raw + OFF_CSUM_LO);
-
-	return whole ? low | (uint32_t)peek16(raw + OFF_CSUM_HI) << 16 : low;
-}
-
-static bool has_whole_csum(const struct fsck_mover *m, const uint8_t *raw)
-{
-	return m->img->inode_size > XW_INODE_BODY && xw_inode_raw_extra(raw) >= 4;
-}
-
 static void swap(uint32_t *a, uint32_t *b)
 {
 	const uint32_t was = *a;
@@ -71,7 +56,7 @@ static void learn_effects(struct fsck_mover *m)
 {
 	const struct xw_super *sb = &m->img->sb;
 	uint32_t rows[32], base = 0;
-	const bool whole = m->img->inode_size > XW_INODE_BODY;
+	bool whole = m->img->inode_size > XW_INODE_BODY;
 
 	memset(m->raw, 0, m->img->inode_size);
 	if (whole)
@@ -81,9 +66,9 @@ static void learn_effects(struct fsck_mover *m)
 
 		xw_inode_set_csum(m->raw, sb, m->img->csum_seed, ino);
 		if (!i)
-			base = stored_csum(m->raw, whole);
+			base = xw_inode_raw_csum(m->raw, sb, &whole);
 		else
-			m->effect[i - 1] = stored_csum(m->raw, whole) ^ base;
+			m->effect[i - 1] = xw_inode_raw_csum(m->raw, sb, &whole) ^ base;
 	}
 	for (unsigned i = 0; i < 32; i++) {
 		rows[i] = m->effect[i];
@@ -114,14 +99,15 @@ static uint32_t product(const uint32_t matrix[32], uint32_t bits)
 	return sum;
 }
 
-/* The stored checksum minus that for number ino. */
-static uint32_t difference(struct fsck_mover *m, xw_ino ino, const uint8_t *raw)
+/* The stored checksum minus that for number ino. *whole: of 32 bits. */
+static uint32_t difference(struct fsck_mover *m, xw_ino ino, const uint8_t *raw, bool *whole)
 {
-	const bool whole = has_whole_csum(m, raw);
+	const struct xw_super *sb = &m->img->sb;
+	const uint32_t stored = xw_inode_raw_csum(raw, sb, whole);
 
 	memcpy(m->raw, raw, m->img->inode_size);
-	xw_inode_set_csum(m->raw, &m->img->sb, m->img->csum_seed, ino);
-	return stored_csum(m->raw, whole) ^ stored_csum(raw, whole);
+	xw_inode_set_csum(m->raw, sb, m->img->csum_seed, ino);
+	return xw_inode_raw_csum(m->raw, sb, whole) ^ stored;
 }
 
 /* ---- the blocks ---- */
@@ -152,9 +138,9 @@ static bool is_displaced(const struct fsck_mover *m, xw_ino first, xw_ino ino, x
 		if (!is_record_of(m, raw, first + i) && is_record_of(m, raw, first + i + shift))
 			return true;
 	}
-	return alone && (size > XW_INODE_BODY ||
-			 (shift % m->per_block == 0 &&
-			  m->img->sb.inodes_count / m->per_block <= ALONE_MAX));
+	return alone &&
+	       (size > XW_INODE_BODY ||
+		(shift % m->per_block == 0 && m->img->sb.inodes_count / m->per_block <= ALONE_MAX));
 }
 
 /* Is `other` the number of the record at `ino`, whose checksum differs by `diff`? */
@@ -174,22 +160,24 @@ static xw_ino number_of(struct fsck_mover *m, xw_ino first, xw_ino ino)
 {
 	const struct xw_super *sb = &m->img->sb;
 	const uint8_t *raw = m->block + (size_t)(ino - first) * m->img->inode_size;
-	const uint32_t diff = difference(m, ino, raw);
+	bool whole;
+	const uint32_t diff = difference(m, ino, raw, &whole);
 	const xw_ino group = ino - (ino - 1) % sb->inodes_per_group;
 	const xw_ino slot = 1 + (ino - 1) % m->per_block;
 	xw_ino other;
 
-	if (has_whole_csum(m, raw)) {
+	if (whole) {
 		other = ino ^ product(m->inverse, diff);
 		return is_record_of(m, raw, other) && is_displaced(m, first, ino, other) ? other
-											  : 0;
+											 : 0;
 	}
-	/* Most often all records are displaced by the same distance. */
+	/* The distance of the record before needs no other witness than the checksum. */
 	if (m->moved.n) {
 		const struct fsck_moved *last = &m->moved.v[m->moved.n - 1];
 
-		if (is_number(m, first, ino, diff, ino + last->other - last->ino))
-			return ino + last->other - last->ino;
+		other = ino + last->other - last->ino;
+		if (other != ino && is_record_of(m, raw, other))
+			return other;
 	}
 	for (uint32_t i = 0; i < sb->inodes_count / m->per_block && m->tried < TRY_MAX; i++) {
 		m->tried++;
@@ -231,23 +219,48 @@ static int collect_block(struct fsck_mover *m, xw_ino first)
 	return 0;
 }
 
+/*
+ * How far records were moved up, at most, by what was found from moved[from] on: that far they may
+ * be in the part of the table that the descriptor calls unused.
+ */
+static uint32_t reach(const struct fsck_mover *m, size_t from)
+{
+	uint32_t most = 0;
+
+	for (size_t i = from; i < m->moved.n; i++)
+		if (m->moved.v[i].ino > m->moved.v[i].other)
+			most = XW_MAX(most, m->moved.v[i].ino - m->moved.v[i].other);
+	return most;
+}
+
+/* Collect the moved records of a group. */
+static int collect_group(struct fsck_mover *m, uint64_t group)
+{
+	const uint32_t per_group = m->img->sb.inodes_per_group;
+	struct xw_group_desc gd;
+	uint32_t n = 0, more = 0;
+	int rc = 0;
+
+	if (!xw_image_group(m->img, group, &gd))
+		n = fsck_records_of(m->f, group, &gd);
+	for (uint32_t i = 0; n && i < XW_MIN(per_group, n + more) && !rc; i += m->per_block) {
+		xw_ino first = (xw_ino)(group * per_group + i + 1);
+		const size_t had = m->moved.n;
+
+		if (read_block(m, first, &first))
+			rc = collect_block(m, first);
+		more = XW_MAX(more, XW_MIN(reach(m, had), per_group));
+	}
+	return rc;
+}
+
 static int collect(struct fsck_mover *m)
 {
 	const uint64_t groups = xw_image_groups_here(m->img);
-	const uint32_t per_group = m->img->sb.inodes_per_group;
 	int rc = 0;
 
-	for (uint64_t g = 0; g < groups && !rc; g++) {
-		struct xw_group_desc gd;
-		const uint32_t n = xw_image_group(m->img, g, &gd) ? 0 : fsck_records_of(m->f, g, &gd);
-
-		for (uint32_t i = 0; i < n && !rc; i += m->per_block) {
-			xw_ino first = (xw_ino)(g * per_group + i + 1);
-
-			if (read_block(m, first, &first))
-				rc = collect_block(m, first);
-		}
-	}
+	for (uint64_t g = 0; g < groups && !rc; g++)
+		rc = collect_group(m, g);
 	xw_diag_clear(&m->f->ses.diag);
 	return rc;
 }

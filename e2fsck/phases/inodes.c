@@ -19,7 +19,7 @@
 #include "phases/inodes.h"
 #include "phases/xattrs.h"
 
-enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16, GROUPS_FEW = 4096 };
+enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16 };
 
 int fsck_look_begin(struct fsck *f, struct fsck_look *l)
 {
@@ -38,6 +38,8 @@ void fsck_look_end(struct fsck_look *l)
 	xw_walk_map_free(&l->walk);
 	xw_blockset_free(l->met);
 	fsck_map_free(&l->map);
+	xw_table_free(&l->former.suspects);
+	xw_table_free(&l->former.named);
 	xw_vec_free(&l->found);
 	free(l->raw);
 	l->raw = NULL;
@@ -235,6 +237,12 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 	rc = fsck_look_moved(l);
 	if (rc || f->round.again)
 		return rc;
+	if (fsck_is_former(l)) {
+		if (LOOK_FOUND(l, INODE_FORMER))
+			return fsck_inode_clear(f, ino);
+		if (f->opts.mode == FSCK_NO || f->ses.stop)
+			return 0;
+	}
 	fsck_look_garbage(l);
 	if (!l->clear) {
 		fsck_look_inline_flag(l);
@@ -258,47 +266,6 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 }
 
 /* ---- all of them ---- */
-
-/*
- * The number of records up to the last one in use according to the inode bitmap. If it exceeds the
- * number in the descriptor, these records are checked as well, so that their names are not removed.
- * This part of the table must have been zeroed. For very large images the descriptors are trusted.
- */
-static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *gd, uint32_t limit)
-{
-	const uint32_t bs = f->ses.img->block_size;
-	auto_free uint8_t *bits = malloc(bs);
-
-	if (!bits || f->ses.img->groups > GROUPS_FEW || !(gd->flags & XW_BG_INODE_ZEROED) ||
-	    !xw_image_has_blocks(f->ses.img, gd->inode_bitmap, 1) ||
-	    xw_dev_pread(f->ses.dev, bits, bs, gd->inode_bitmap * bs))
-		return 0;
-	for (uint32_t i = limit; i--;)
-		if (bits[i / 8] >> i % 8 & 1)
-			return i + 1;
-	return 0;
-}
-
-uint32_t fsck_records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
-{
-	const struct xw_super *sb = &f->ses.img->sb;
-	const bool tracks_use = xw_super_has_group_csum(sb);
-	const uint64_t before = group * sb->inodes_per_group;
-	uint32_t n = sb->inodes_per_group;
-
-	if (before >= sb->inodes_count)
-		return 0;
-	n = (uint32_t)XW_MIN(n, sb->inodes_count - before);
-	if (tracks_use && gd->flags & XW_BG_INODE_UNINIT)
-		return 0;
-	if (tracks_use && gd->itable_unused && gd->itable_unused <= sb->inodes_per_group) {
-		const uint32_t limit = n, used = sb->inodes_per_group - gd->itable_unused;
-		const uint32_t marked = marked_in_use(f, gd, limit);
-
-		n = XW_MIN(limit, XW_MAX(used, marked));
-	}
-	return n;
-}
 
 /* The slices that are checked in parallel, and the position of the next slice. */
 struct scan {
@@ -344,6 +311,7 @@ static int scan_begin(struct fsck *f, struct scan *s)
 
 		slice->f = f;
 		slice->claiming = &s->claiming;
+		slice->suspects = &s->look.former.suspects;
 		slice->thorough = s->thorough;
 		slice->first_ino = XW_MAX(sb->first_ino, XW_INO_FIRST);
 		slice->raw = malloc(slice_bytes);
@@ -480,6 +448,8 @@ int fsck_check_inodes(struct fsck *f)
 	if (rc)
 		return rc;
 	rc = scan_begin(f, &s);
+	if (!rc)
+		rc = fsck_find_former(&s.look);
 	if (!rc)
 		rc = scan_all(&s);
 	scan_end(&s);

@@ -48,6 +48,12 @@ struct fsck_moved {
 	size_t step; /* on its path */
 };
 
+/* Records that may be of a former filesystem; inode_former.c. */
+struct fsck_former {
+	bool known; /* all records were looked at */
+	struct xw_table suspects, named; /* numbers; those of them with a name */
+};
+
 /* Scratch memory of the phase and the current inode. */
 struct fsck_look {
 	struct fsck *f;
@@ -66,6 +72,7 @@ struct fsck_look {
 	xw_ino garbage_in;
 	unsigned garbage;
 	xw_ino garbage_last; /* the record that was cleared last */
+	struct fsck_former former;
 	/* inode_moved.c */
 	bool moved_known; /* the moved records of this round were reported */
 	uint64_t tried; /* numbers tried for records with checksums of 16 bits */
@@ -91,8 +98,15 @@ void fsck_look_end(struct fsck_look *l);
 /* Check one record and repair it; raw is copied. */
 int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw);
 
-/* inodes.c: number of records of a group that may be in use. */
+/* inode_range.c: number of records of a group that may be in use. */
 uint32_t fsck_records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd);
+/*
+ * inode_former.c: is it the record of a former filesystem in a table that was never zeroed? It has
+ * no name, is free according to the bitmap, and its checksum is wrong.
+ */
+bool fsck_is_former(struct fsck_look *l);
+/* inode_former.c: find such records without checksums of inodes, before others are checked. */
+int fsck_find_former(struct fsck_look *l);
 /*
  * inode_moved.c: if the record is proven to be that of another inode, move all such records back or
  * clear them, and begin the next round.

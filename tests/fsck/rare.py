@@ -413,6 +413,17 @@ def block_of_the_inode_table_over_its_neighbor(i):
     i.put(at * i.bs, i.bs, bytes(i.b[(at - 1) * i.bs:at * i.bs]))
 
 
+@case("inode-former")
+def record_of_a_former_filesystem(i):
+    """In a table that was not zeroed, and whose unused part is no longer known."""
+    g = i.groups - 1
+    ino = g * i.per_group + 100
+    i.put(i.inode_off(ino), i.inode_size, int.from_bytes(
+        i.b[i.inode_off(i.lookup("file")):][:i.inode_size], "little"))
+    i.set_gd(g, "itable_unused", 0)
+    i.set_gd(g, "flags", i.gd(g, "flags") & ~1)
+
+
 @case("inode-moved")
 def block_of_the_inode_table_in_place_of_its_neighbor(i):
     at = i.inode_off(i.lookup("many/name-100-of-a-file")) // i.bs
