@@ -31,9 +31,6 @@
  */
 enum { NEED_BAD_MAP = 5, NEED_GOOD_MAP = 8, LESS = 2, LESS_IF_POWERFUL = 3 };
 
-/* Limit of the checksums computed to find the numbers of misplaced records: some seconds. */
-#define TRY_MAX (UINT64_C(1) << 25)
-
 struct record {
 	const struct xw_image *img;
 	const uint8_t *raw;
@@ -199,65 +196,6 @@ static bool is_among_garbage(const struct fsck_look *l)
 	return 2 * garbage > used;
 }
 
-static bool is_record_of(const struct fsck_look *l, const uint8_t *raw, xw_ino ino)
-{
-	const struct xw_super *sb = &l->f->ses.img->sb;
-
-	return ino && ino <= sb->inodes_count &&
-	       !xw_inode_verify(raw, sb, l->f->ses.img->csum_seed, ino);
-}
-
-/*
- * Are the other records of the block displaced by the same distance as l->ino is from `other`? One
- * such record proves it. If no other record is in use, a valid checksum of 32 bits is sufficient.
- */
-static bool is_block_of(const struct fsck_look *l, const uint8_t *block, xw_ino other)
-{
-	const struct xw_image *img = l->f->ses.img;
-	const uint32_t n = img->block_size / img->inode_size;
-	const xw_ino first = first_in_block(img, l->ino), shift = other - l->ino;
-	bool alone = true;
-
-	for (uint32_t i = 0; i < n; i++) {
-		const uint8_t *raw = block + (size_t)i * img->inode_size;
-
-		if (first + i == l->ino || !xw_inode_raw_links(raw))
-			continue;
-		alone = false;
-		if (!is_record_of(l, raw, first + i) && is_record_of(l, raw, first + i + shift))
-			return true;
-	}
-	return alone && img->inode_size > XW_INODE_BODY;
-}
-
-/*
- * The inode number for which the record's checksum is valid: first those of the group are tried,
- * then those with the same position in a table block. 0: none.
- */
-static xw_ino find_other(struct fsck_look *l)
-{
-	const struct xw_super *sb = &l->f->ses.img->sb;
-	const uint32_t n = l->f->ses.img->block_size / l->f->ses.img->inode_size;
-	const xw_ino group = l->ino - (l->ino - 1) % sb->inodes_per_group;
-	const xw_ino slot = 1 + (l->ino - 1) % n;
-	auto_free uint8_t *block = read_table_block(l);
-	bool found = false;
-	xw_ino ino = group;
-
-	if (!block)
-		return 0;
-	for (uint32_t i = 0; i < sb->inodes_per_group && !found; i++, l->tried++) {
-		ino = group + i;
-		found = ino != l->ino && is_record_of(l, l->raw, ino) && is_block_of(l, block, ino);
-	}
-	for (uint32_t i = 0; i < sb->inodes_count / n && !found && l->tried < TRY_MAX;
-	     i++, l->tried++) {
-		ino = slot + i * n;
-		found = ino != l->ino && is_record_of(l, l->raw, ino) && is_block_of(l, block, ino);
-	}
-	return found ? ino : 0;
-}
-
 /*
  * The last of the records from l->ino on that are garbage, one after the other, in the table block:
  * one question is asked for all.
@@ -306,15 +244,9 @@ void fsck_look_garbage(struct fsck_look *l)
 	const struct xw_super *sb = &l->f->ses.img->sb;
 	const xw_ino first = first_in_block(l->f->ses.img, l->ino);
 	const unsigned less = is_powerful(l->in.mode) ? LESS_IF_POWERFUL : LESS;
-	xw_ino other;
 
 	if ((xw_super_has_csum(sb) && !l->wrong_sum) || l->ino < sb->first_ino ||
 	    fsck_is_hidden(sb, l->ino) || sb->creator_os == HURD)
-		return;
-	other = xw_super_has_csum(sb) && l->tried < TRY_MAX ? find_other(l) : 0;
-	if (other)
-		condemn(l, LOOK_FOUND(l, INODE_MISPLACED, .num = other));
-	if (l->clear || l->condemned)
 		return;
 	if (!fsck_is_garbage(l->f->ses.img, l->ino, l->raw, 0) &&
 	    (!fsck_is_garbage(l->f->ses.img, l->ino, l->raw, less) || !is_among_garbage(l)))

@@ -230,7 +230,8 @@ int fsck_slice_check(void *arg, size_t i)
 		if (!facts->flags && q.ino >= s->first_ino && is_free(img, q.ino, raw))
 			continue;
 		if (!s->thorough && !facts->flags && q.ino >= s->first_ino &&
-		    !fsck_is_hidden(&img->sb, q.ino) && accept(&q, raw)) {
+		    !fsck_is_hidden(&img->sb, q.ino) && !xw_numbers_has(s->suspects, q.ino) &&
+		    accept(&q, raw)) {
 			facts->links = q.in.links;
 			facts->ftype = (uint8_t)xw_ftype_of_mode(q.in.mode);
 			facts->flags = FSCK_I_USED;

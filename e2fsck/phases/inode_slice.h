@@ -20,6 +20,7 @@ struct fsck_slice {
 	xw_ino ino; /* its number */
 	xw_ino first_ino; /* lower numbers are reserved */
 	uint32_t count; /* number of records */
+	const struct xw_table *suspects; /* records that may be of a former filesystem */
 	bool thorough; /* treat all records in use as doubtful */
 	uint8_t *raw;
 	struct fsck_inode *facts; /* of the first record */

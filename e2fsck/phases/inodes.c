@@ -19,7 +19,7 @@
 #include "phases/inodes.h"
 #include "phases/xattrs.h"
 
-enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16, GROUPS_FEW = 4096 };
+enum { SLICE_BYTES = 512 << 10, SLICES = 8, HOLES_MAX = 16 };
 
 int fsck_look_begin(struct fsck *f, struct fsck_look *l)
 {
@@ -38,6 +38,8 @@ void fsck_look_end(struct fsck_look *l)
 	xw_walk_map_free(&l->walk);
 	xw_blockset_free(l->met);
 	fsck_map_free(&l->map);
+	xw_table_free(&l->former.suspects);
+	xw_table_free(&l->former.named);
 	xw_vec_free(&l->found);
 	free(l->raw);
 	l->raw = NULL;
@@ -232,11 +234,22 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 	if (!in_use(l))
 		return examine_free(l);
 	l->wrong_sum = xw_inode_verify(raw, &f->ses.img->sb, f->ses.img->csum_seed, ino) != 0;
+	rc = fsck_look_moved(l);
+	if (rc || f->round.again)
+		return rc;
+	if (fsck_is_former(l)) {
+		if (LOOK_FOUND(l, INODE_FORMER))
+			return fsck_inode_clear(f, ino);
+		if (f->opts.mode == FSCK_NO || f->ses.stop)
+			return 0;
+	}
 	fsck_look_garbage(l);
 	if (l->condemned)
 		return 0;
-	if (!l->clear)
+	if (!l->clear) {
+		fsck_look_inline_flag(l);
 		fsck_look_record(l);
+	}
 	if (!l->clear)
 		rc = fsck_look_flags(l);
 	if (!rc && !l->clear && l->type == XW_S_IFDIR)
@@ -255,48 +268,6 @@ int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw)
 }
 
 /* ---- all of them ---- */
-
-/*
- * The number of records up to the last one in use according to the inode bitmap. If it exceeds the
- * number in the descriptor, these records are checked as well, so that their names are not removed.
- * This part of the table must have been zeroed. For very large images the descriptors are trusted.
- */
-static uint32_t marked_in_use(const struct fsck *f, const struct xw_group_desc *gd, uint32_t limit)
-{
-	const uint32_t bs = f->ses.img->block_size;
-	auto_free uint8_t *bits = malloc(bs);
-
-	if (!bits || f->ses.img->groups > GROUPS_FEW || !(gd->flags & XW_BG_INODE_ZEROED) ||
-	    !xw_image_has_blocks(f->ses.img, gd->inode_bitmap, 1) ||
-	    xw_dev_pread(f->ses.dev, bits, bs, gd->inode_bitmap * bs))
-		return 0;
-	for (uint32_t i = limit; i--;)
-		if (bits[i / 8] >> i % 8 & 1)
-			return i + 1;
-	return 0;
-}
-
-/* Number of records of a group that may be in use. */
-static uint32_t records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd)
-{
-	const struct xw_super *sb = &f->ses.img->sb;
-	const bool tracks_use = xw_super_has_group_csum(sb);
-	const uint64_t before = group * sb->inodes_per_group;
-	uint32_t n = sb->inodes_per_group;
-
-	if (before >= sb->inodes_count)
-		return 0;
-	n = (uint32_t)XW_MIN(n, sb->inodes_count - before);
-	if (tracks_use && gd->flags & XW_BG_INODE_UNINIT)
-		return 0;
-	if (tracks_use && gd->itable_unused && gd->itable_unused <= sb->inodes_per_group) {
-		const uint32_t limit = n, used = sb->inodes_per_group - gd->itable_unused;
-		const uint32_t marked = marked_in_use(f, gd, limit);
-
-		n = XW_MIN(limit, XW_MAX(used, marked));
-	}
-	return n;
-}
 
 /* The slices that are checked in parallel, and the position of the next slice. */
 struct scan {
@@ -342,6 +313,7 @@ static int scan_begin(struct fsck *f, struct scan *s)
 
 		slice->f = f;
 		slice->claiming = &s->claiming;
+		slice->suspects = &s->look.former.suspects;
 		slice->thorough = s->thorough;
 		slice->first_ino = XW_MAX(sb->first_ino, XW_INO_FIRST);
 		slice->raw = malloc(slice_bytes);
@@ -381,7 +353,7 @@ static int enter_group(struct scan *s)
 		return rc == XW_ERR_NOMEM ? rc : 0;
 	}
 	s->table = gd.inode_table;
-	s->count = records_of(f, s->group, &gd);
+	s->count = fsck_records_of(f, s->group, &gd);
 	return 0;
 }
 
@@ -426,7 +398,7 @@ static int check_doubtful(struct scan *s, const struct fsck_slice *slice)
 	int rc = 0;
 
 	fsck_counts_add(&f->facts.counts, &slice->counts);
-	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->ses.stop; i++) {
+	for (size_t i = 0; i < slice->doubtful.n && !rc && !f->ses.stop && !f->round.again; i++) {
 		const uint32_t n = slice->doubtful.v[i];
 
 		rc = fsck_look_at(&s->look, slice->ino + n,
@@ -440,7 +412,7 @@ static int scan_all(struct scan *s)
 	struct fsck *f = s->f;
 	int rc = 0;
 
-	while (!rc && s->group < s->groups && !f->ses.stop) {
+	while (!rc && s->group < s->groups && !f->ses.stop && !f->round.again) {
 		rc = fill_slices(s);
 		if (!rc)
 			rc = xw_pool_for(s->pool, s->n, 1, fsck_slice_check, s->slices);
@@ -479,7 +451,9 @@ int fsck_check_inodes(struct fsck *f)
 		return rc;
 	rc = scan_begin(f, &s);
 	if (!rc)
+		rc = fsck_find_former(&s.look);
+	if (!rc)
 		rc = scan_all(&s);
 	scan_end(&s);
-	return rc || f->ses.stop ? rc : check_large_files(f);
+	return rc || f->ses.stop || f->round.again ? rc : check_large_files(f);
 }

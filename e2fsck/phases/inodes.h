@@ -40,6 +40,20 @@ struct fsck_node {
 	size_t at; /* how many were found before it */
 };
 
+/* A record that is valid for another inode number; inode_moved.c. */
+struct fsck_moved {
+	xw_ino ino; /* where it is */
+	xw_ino other; /* its number */
+	bool seen, gone; /* on a path already; cleared or held, so that its place is vacant */
+	size_t step; /* on its path */
+};
+
+/* Records that may be of a former filesystem; inode_former.c. */
+struct fsck_former {
+	bool known; /* all records were looked at */
+	struct xw_table suspects, named; /* numbers; those of them with a name */
+};
+
 /* Scratch memory of the phase and the current inode. */
 struct fsck_look {
 	struct fsck *f;
@@ -61,7 +75,10 @@ struct fsck_look {
 	xw_ino garbage_last; /* the record that was cleared last */
 	xw_ino judged_last; /* the answer to a question holds for all records up to this one */
 	bool judged; /* that answer */
-	uint64_t tried; /* checksums computed to find the numbers of misplaced records */
+	struct fsck_former former;
+	/* inode_moved.c */
+	bool moved_known; /* the moved records of this round were reported */
+	uint64_t tried; /* numbers tried for records with checksums of 16 bits */
 	uint64_t blocks; /* filesystem blocks that i_blocks should include */
 	/* inode_node.c: unclaimed blocks in use that look like extent nodes, sorted */
 	XW_VEC(struct fsck_node) found;
@@ -84,10 +101,26 @@ void fsck_look_end(struct fsck_look *l);
 /* Check one record and repair it; raw is copied. */
 int fsck_look_at(struct fsck_look *l, xw_ino ino, const uint8_t *raw);
 
+/* inode_range.c: number of records of a group that may be in use. */
+uint32_t fsck_records_of(const struct fsck *f, uint64_t group, const struct xw_group_desc *gd);
+/*
+ * inode_former.c: is it the record of a former filesystem in a table that was never zeroed? It has
+ * no name, is free according to the bitmap, and its checksum is wrong.
+ */
+bool fsck_is_former(struct fsck_look *l);
+/* inode_former.c: find such records without checksums of inodes, before others are checked. */
+int fsck_find_former(struct fsck_look *l);
+/*
+ * inode_moved.c: if the record is proven to be that of another inode, move all such records back or
+ * clear them, and begin the next round.
+ */
+int fsck_look_moved(struct fsck_look *l);
 /* inode_garbage.c: clear records that are not inodes. May set `clear`. */
 void fsck_look_garbage(struct fsck_look *l);
 /* Does the record have too many contradictions for an inode? `less` lowers the limit. */
 bool fsck_is_garbage(const struct xw_image *img, xw_ino ino, const uint8_t *raw, unsigned less);
+/* inode_inline.c: restore a lost INLINE_DATA flag, before the type is judged by the contents. */
+void fsck_look_inline_flag(struct fsck_look *l);
 /* inode_record.c: check mode, times and independent fields. May set `clear`. */
 void fsck_look_record(struct fsck_look *l);
 /*

@@ -303,18 +303,25 @@ void xw_inode_set_csum(void *buf, const struct xw_super *sb, uint32_t csum_seed,
 		d->checksum_hi = put16((uint16_t)(crc >> 16));
 }
 
-int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino)
+uint32_t xw_inode_raw_csum(const void *buf, const struct xw_super *sb, bool *whole)
 {
 	const struct disk_inode *d = buf;
+	const uint32_t low = get16(d->checksum_lo);
+
+	*whole = has_csum_hi(d, sb);
+	return *whole ? low | (uint32_t)get16(d->checksum_hi) << 16 : low;
+}
+
+int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino)
+{
 	uint32_t crc, stored;
+	bool whole;
 
 	if (!has_csum(sb))
 		return 0;
-	crc = inode_csum(d, sb, csum_seed, ino);
-	stored = get16(d->checksum_lo);
-	if (has_csum_hi(d, sb))
-		stored |= (uint32_t)get16(d->checksum_hi) << 16;
-	else
+	crc = inode_csum(buf, sb, csum_seed, ino);
+	stored = xw_inode_raw_csum(buf, sb, &whole);
+	if (!whole)
 		crc &= 0xFFFF;
 	return crc == stored || xw_all_zero(buf, sb->inode_size) ? 0 : XW_ERR_CHECKSUM;
 }

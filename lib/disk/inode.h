@@ -104,6 +104,8 @@ void xw_inode_encode(const struct xw_inode *in, const struct xw_super *sb, void 
  * Hurd, as in stock tools).
  */
 void xw_inode_set_csum(void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
+/* The stored checksum. *whole: it has 32 bits, otherwise 16. */
+uint32_t xw_inode_raw_csum(const void *buf, const struct xw_super *sb, bool *whole);
 /* 0 or XW_ERR_CHECKSUM. An all-zero record (never used) is valid. */
 int xw_inode_verify(const void *buf, const struct xw_super *sb, uint32_t csum_seed, xw_ino ino);
 /*

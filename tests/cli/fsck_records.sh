@@ -124,6 +124,15 @@ cp inl bad
 printf '\x01\x02\x03\x04' | dd of=bad bs=1 seek=$((blk * 4096 + off + 164 + 12)) conv=notrunc status=none
 restored inline-hash 'hash of inline entries'
 
+# A lost flag, with the other flags and without them: all types and lengths keep their contents.
+for name in $("$DEBUGFS" -R 'ls -p' inl 2>/dev/null | cut -d/ -f6 | grep -v '^\.\|^lost+found$'); do
+	"$DEBUGFS" -R "stat $name" inl 2>/dev/null | grep -q 'Flags: 0x1' || continue
+	for flags in 0 0x80; do
+		cp inl bad
+		edit bad "sif $name flags $flags"
+		restored inode-inline-flag "inline contents of $name without the flag, $flags"
+	done
+done
 # An inline symlink is made by stock tools.
 if command -v mke2fs >/dev/null; then
 	mkdir k
@@ -276,4 +285,4 @@ rm -f img && mkfs -q -d l img 8M
 cp img bad
 edit bad 'sif <5> block[11] 1'
 is "pointer of a reserved inode without a type" "$FSCK" -fn bad
-done_testing 266
+done_testing 290

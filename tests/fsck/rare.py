@@ -382,6 +382,17 @@ def inline_data_without_its_attribute(i):
     i.fix_inode(ino)
 
 
+@case("inode-inline-flag", base="inline")
+def inline_contents_without_the_flag(i):
+    ino = i.lookup("small")
+    i.set_inode(ino, "flags", i.inode(ino, "flags") & ~FL_INLINE)
+
+
+@case("inode-inline-flag", base="inline")
+def inline_directory_without_any_flag(i):
+    i.set_inode(i.lookup("sub"), "flags", 0)
+
+
 @case("inline-hash", base="inline")
 def hash_of_inline_contents(i):
     ino = i.lookup("small")
@@ -400,6 +411,23 @@ def random_bytes_in_place_of_a_record(i):
 def block_of_the_inode_table_over_its_neighbor(i):
     at = i.inode_off(i.lookup("many/name-100-of-a-file")) // i.bs
     i.put(at * i.bs, i.bs, bytes(i.b[(at - 1) * i.bs:at * i.bs]))
+
+
+@case("inode-former")
+def record_of_a_former_filesystem(i):
+    """In a table that was not zeroed, and whose unused part is no longer known."""
+    g = i.groups - 1
+    ino = g * i.per_group + 100
+    i.put(i.inode_off(ino), i.inode_size, int.from_bytes(
+        i.b[i.inode_off(i.lookup("file")):][:i.inode_size], "little"))
+    i.set_gd(g, "itable_unused", 0)
+    i.set_gd(g, "flags", i.gd(g, "flags") & ~1)
+
+
+@case("inode-moved")
+def block_of_the_inode_table_in_place_of_its_neighbor(i):
+    at = i.inode_off(i.lookup("many/name-100-of-a-file")) // i.bs
+    i.b[(at - 1) * i.bs:(at + 1) * i.bs] = i.b[at * i.bs:(at + 1) * i.bs] + i.b[(at - 1) * i.bs:at * i.bs]
 
 
 @case("inode-time-range", moved=True)
