@@ -132,6 +132,7 @@ struct fsck_session {
 	/* interrupted, or preening met a finding that needs an administrator: return at once */
 	bool stop;
 	bool report_only; /* nothing is repaired any more */
+	bool full_told; /* that there is no space for all copies of contested blocks */
 	bool full; /* a full check is requested (or not "clean" by its superblock) */
 	bool renew_backups; /* superblock or descriptors were repaired */
 

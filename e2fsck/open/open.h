@@ -45,6 +45,8 @@ bool fsck_mmp_is_valid(struct fsck *f);
 /* Called before the facts of a round are freed, and at the end of the last round. */
 void fsck_unused_note(struct fsck *f);
 void fsck_unused_collect(struct fsck *f);
+/* Is it known that the block was not in use in any earlier round? */
+bool fsck_unused_before(const struct fsck *f, xw_blk blk);
 /* Offer free blocks for the redo record; called directly before the commit. */
 void fsck_unused_offer(struct fsck *f);
 void fsck_unused_free(struct fsck *f);

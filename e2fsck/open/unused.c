@@ -89,6 +89,15 @@ void fsck_unused_note(struct fsck *f)
 	}
 }
 
+bool fsck_unused_before(const struct fsck *f, xw_blk blk)
+{
+	const struct fsck_unused *u = &f->ses.unused;
+
+	return !u->spoiled &&
+	       (!u->ever || (is_same(u, f) && blk >= u->first &&
+			     !xw_blockset_has(u->ever, (blk - u->first) >> u->cluster_bits)));
+}
+
 void fsck_unused_collect(struct fsck *f)
 {
 	struct fsck_unused *u = &f->ses.unused;

@@ -5,8 +5,9 @@
  * The owner map tells which clusters are contested; a second pass over the maps finds their owners.
  * Group metadata, the MMP block and xattr blocks stay where they are. The shared blocks of inodes
  * are cloned, one inode after the other, until the last owner keeps the original. Inodes of the
- * filesystem itself are cloned last. If there is no space for the clone of an inode, the inode is
- * cleared if the user agrees.
+ * filesystem itself are cloned last. Clones are written to free blocks of the image at once
+ * (contested_write.c). An inode for whose clone there is no space goes on sharing its blocks, which
+ * no repair changes then.
  */
 #include "config.h"
 
@@ -40,29 +41,24 @@ static void refuse_unshare(struct fsck_contest *c, uint64_t needed, uint64_t fre
 		       (unsigned long long)blocks, (unsigned long long)free);
 }
 
-/* There is no space to clone the inode. It is cleared after all others have been cloned. */
+/* There is no space to clone the inode: it goes on sharing its blocks. */
 static int no_space(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 {
-	if (may_share(c->f)) {
+	if (may_share(c->f))
 		refuse_unshare(c, XW_MAX(shared, (c->free >> c->bits) + 1), c->free);
-		return 0;
-	}
-	if (!FSCK_FOUND(c->f, CONTESTED_NOSPC, .ino = ino))
-		return 0;
-	fsck_contest_drop(c, ino, true);
-	return xw_vec_push(&c->doomed, ino) ? xw_fail_nomem(&c->f->ses.diag, "contested blocks")
-					    : 0;
+	else
+		(void)FSCK_FOUND(c->f, CONTESTED_NOSPC, .ino = ino, .num = shared << c->bits);
+	return 0;
 }
 
 /* Clone the shared clusters of one inode, as one step of the update. */
 static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 {
 	struct fsck *f = c->f;
+	const size_t written = c->written.n;
 	struct xw_update *u;
 	int rc;
 
-	if (shared > c->free >> c->bits)
-		return no_space(c, ino, shared);
 	rc = fsck_update(f, &u);
 	if (!rc) {
 		c->free = xw_space_free_blocks(u->space);
@@ -75,6 +71,7 @@ static int clone(struct fsck_contest *c, xw_ino ino, uint64_t shared)
 		xw_image_drop_cache(f->ses.img);
 		return 0;
 	}
+	c->written.n = written; /* these blocks are free again */
 	fsck_update_drop(f);
 	if (rc == XW_ERR_NOMEM || rc == XW_ERR_IO || rc == XW_ERR_INTERNAL)
 		return rc;
@@ -97,6 +94,27 @@ static bool has_space(const struct fsck_contest *c, uint64_t *needed, uint64_t *
 	return *needed <= *free;
 }
 
+/* May the check go on although there is no space for all clones? Asked once, before any is made. */
+static bool may_go_on(struct fsck_contest *c)
+{
+	struct fsck *f = c->f;
+	uint64_t needed, free;
+	const bool enough = has_space(c, &needed, &free);
+
+	if (c->forecast)
+		return true;
+	c->free = free << c->bits;
+	if (enough || f->ses.full_told)
+		return true;
+	f->ses.full_told = true;
+	if (FSCK_FOUND(f, CONTESTED_FULL, .num = needed << c->bits, .num2 = c->free) ||
+	    f->opts.mode == FSCK_NO)
+		return true;
+	if (!f->ses.stop)
+		fsck_report_only(f);
+	return false;
+}
+
 /* Drop the journal if there is no space to clone all files: a journal can be recreated. */
 static int yield_journal(struct fsck_contest *c)
 {
@@ -105,9 +123,12 @@ static int yield_journal(struct fsck_contest *c)
 	const xw_ino ino = sb->feature_compat & XW_COMPAT_HAS_JOURNAL ? sb->journal_inum : 0;
 	uint64_t needed, free;
 
-	if (!ino || !fsck_contest_shared_by(c, ino) || has_space(c, &needed, &free) ||
-	    !FSCK_FOUND(f, JOURNAL_YIELDS, .ino = ino))
+	if (!ino || !fsck_contest_shared_by(c, ino) || has_space(c, &needed, &free))
 		return 0;
+	if (!FSCK_FOUND(f, JOURNAL_YIELDS, .ino = ino)) {
+		c->forecast = f->opts.mode == FSCK_NO;
+		return 0;
+	}
 	fsck_contest_drop(c, ino, true);
 	c->agreed = true;
 	return fsck_drop_journal(f);
@@ -154,8 +175,9 @@ static int resolve(struct fsck_contest *c)
 		return 0;
 	}
 	rc = sharing ? 0 : yield_journal(c);
-	if (!rc)
-		rc = rank_inodes(c);
+	if (rc || !may_go_on(c))
+		return rc;
+	rc = rank_inodes(c);
 	for (int rank = 0; rank < RANKS; rank++)
 		for (size_t i = 0; i < c->inos.n && !rc && !f->ses.stop; i++) {
 			const xw_ino ino = c->inos.v[i];
@@ -164,6 +186,10 @@ static int resolve(struct fsck_contest *c)
 			if (c->ranks.v[i] != rank || (sharing && !f->opts.unshare_blocks))
 				continue;
 			n = fsck_contest_shared_by(c, ino);
+			if (n > c->free >> c->bits) {
+				rc = no_space(c, ino, n);
+				continue;
+			}
 			if ((!n && !fsck_contest_is_misplaced(f, ino)) ||
 			    (n && !FSCK_FOUND(f, CONTESTED, .ino = ino, .num = n,
 					      .other = fsck_contest_other(c, ino))))
@@ -174,8 +200,8 @@ static int resolve(struct fsck_contest *c)
 	if (!rc && f->ses.steps.u)
 		rc = fsck_update_keep(f);
 	fsck_update_drop(f);
-	for (size_t i = 0; i < c->doomed.n && !rc; i++)
-		rc = fsck_inode_clear(f, c->doomed.v[i]);
+	if (!rc)
+		rc = fsck_contest_verify(c);
 	f->round.again |= c->agreed && f->round.changed;
 	return rc;
 }
@@ -189,7 +215,7 @@ static void contest_end(struct fsck_contest *c)
 	xw_vec_free(&c->counts);
 	xw_vec_free(&c->inos);
 	xw_vec_free(&c->ranks);
-	xw_vec_free(&c->doomed);
+	xw_vec_free(&c->written);
 	fsck_contest_saved_free(c);
 	free(c->copy);
 }

@@ -21,6 +21,14 @@ struct fsck_saved {
 	uint8_t *data; /* NULL: unreadable */
 };
 
+/* A run of copies on the image, and the checksum of its contents. */
+struct fsck_written {
+	xw_blk blk;
+	uint64_t len;
+	uint32_t csum;
+	xw_ino ino;
+};
+
 /*
  * Claims are stored as runs, so that memory depends on the number of extents, not of blocks. The
  * ends of claims divide the contested clusters into segments whose clusters all have the same
@@ -34,12 +42,14 @@ struct fsck_contest {
 	XW_VEC(uint32_t) counts; /* remaining claims of each segment */
 	XW_VEC(xw_ino) inos; /* to be cloned, ascending */
 	XW_VEC(uint8_t) ranks; /* of inos[]: lower ranks are cloned first */
-	XW_VEC(xw_ino) doomed; /* to be cleared: there is no space to clone them */
 	XW_VEC(struct fsck_saved) saved; /* by block */
+	XW_VEC(struct fsck_written) written; /* directly to the image */
+	uint64_t held; /* bytes of copies in memory */
 	uint64_t free; /* in blocks, according to the last update; UINT64_MAX: unknown */
 	unsigned bits; /* log2 of the number of blocks in a cluster */
 	xw_blk base; /* first block of cluster 0 */
 	uint8_t *copy; /* buffer for one cluster */
+	bool forecast; /* -n: without the journal, there may be space */
 	bool agreed; /* the repair of at least one inode was accepted */
 };
 
@@ -72,6 +82,17 @@ xw_ino fsck_contest_other(const struct fsck_contest *c, xw_ino ino);
 void fsck_contest_drop(struct fsck_contest *c, xw_ino ino, bool all);
 /* bigalloc: does the inode have blocks that are not aligned to clusters? */
 bool fsck_contest_is_misplaced(const struct fsck *f, xw_ino ino);
+
+/* ---- contested_write.c ---- */
+
+/*
+ * Write n blocks of a copy, in c->copy, for inode ino to newly allocated blocks. XW_ERR_IO: other
+ * blocks may do.
+ */
+int fsck_contest_write(struct fsck_contest *c, struct xw_update *u, xw_ino ino, xw_blk blk,
+		       uint64_t n);
+/* Read all copies on the image back, once they are durable. */
+int fsck_contest_verify(struct fsck_contest *c);
 
 /* ---- contested_copy.c ---- */
 

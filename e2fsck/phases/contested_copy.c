@@ -15,10 +15,15 @@
 #include "phases/contested.h"
 #include "phases/dirs.h"
 
+enum { TRIES = 16 };
+
 struct mover {
 	struct fsck_contest *c;
 	struct xw_update *u;
 	struct xw_update_map *to; /* the new map */
+	XW_VEC(struct xw_run)
+	failed; /* clusters that could not be written to; released at the end */
+	bool write_failed; /* the last error was one of writing */
 	uint64_t lcluster; /* logical cluster that was copied last */
 	xw_blk fresh; /* first block of its copy; 0: none yet */
 	xw_ino ino;
@@ -131,37 +136,63 @@ static int is_of_directory(const struct mover *m, xw_lblk lblk, xw_blk blk)
 }
 
 /* Copy a part of an extent, which lies in one cluster, to the new cluster. */
-static int copy_part(struct mover *m, struct xw_map_run *part)
+static int copy_part(struct mover *m, struct xw_map_run part)
 {
 	const struct fsck_contest *c = m->c;
 	const uint64_t bs = m->c->f->ses.img->block_size;
-	const xw_blk from = part->pblk;
+	const xw_blk from = part.pblk;
 	int rc, own = 1;
 
-	part->pblk = m->fresh + (part->lblk & ((UINT64_C(1) << c->bits) - 1));
-	rc = read_part(m, from, part->len);
+	part.pblk = m->fresh + (part.lblk & ((UINT64_C(1) << c->bits) - 1));
+	rc = read_part(m, from, part.len);
 	/* A directory keeps its first block, without entries if the block is not its own. */
 	if (!rc && m->dir)
-		own = is_of_directory(m, part->lblk, from);
+		own = is_of_directory(m, part.lblk, from);
 	if (!own)
 		memset(c->copy, 0, bs);
 	rc = own < 0 ? own : rc;
-	if (!rc)
-		rc = xw_dev_pwrite(m->u->img->dev, c->copy, part->len * bs, part->pblk * bs);
-	return rc ? rc : xw_update_map_add(m->u, m->to, *part);
+	if (!rc) {
+		rc = fsck_contest_write(m->c, m->u, m->ino, part.pblk, part.len);
+		m->write_failed = rc == XW_ERR_IO;
+	}
+	return rc ? rc : xw_update_map_add(m->u, m->to, part);
+}
+
+/* Copy to a newly allocated cluster; to another one if it cannot be written to. */
+static int copy_to_new(struct mover *m, const struct xw_map_run *part)
+{
+	const uint64_t size = UINT64_C(1) << m->c->bits;
+	const struct xw_alloc_req req = {.goal = part->pblk, .len = size};
+	struct xw_run run;
+	int rc;
+
+	do {
+		rc = xw_space_alloc(m->u->space, &req, &run);
+		if (rc)
+			return rc;
+		m->fresh = run.start;
+		m->lcluster = part->lblk >> m->c->bits;
+		m->write_failed = false;
+		rc = copy_part(m, *part);
+		if (!rc || !m->write_failed || m->failed.n == TRIES)
+			return rc;
+		xw_log(&m->c->f->ses.diag, XW_LOG_WARN,
+		       "block %llu cannot be written: another one is used",
+		       (unsigned long long)m->fresh);
+		xw_diag_clear(&m->c->f->ses.diag);
+	} while (!xw_vec_push(&m->failed, run));
+	return xw_fail_nomem(&m->c->f->ses.diag, "contested blocks");
 }
 
 static int move_part(struct mover *m, struct xw_map_run part)
 {
 	const struct fsck_contest *c = m->c;
 	const uint64_t cluster = fsck_contest_cluster(c, part.pblk), size = UINT64_C(1) << c->bits;
-	const struct xw_alloc_req req = {.goal = part.pblk, .len = size};
 	const bool shared = fsck_contest_shared(c, cluster);
-	struct xw_run run;
 	int rc;
 
 	if (m->fresh && c->bits && m->lcluster == part.lblk >> c->bits)
-		return copy_part(m, &part);
+		return copy_part(m, part);
 	m->fresh = 0;
 	if (shared && m->dir && part.lblk) {
 		rc = read_part(m, part.pblk, part.len);
@@ -170,12 +201,7 @@ static int move_part(struct mover *m, struct xw_map_run part)
 	}
 	if (!shared && !((part.lblk ^ (part.pblk - c->base)) & (size - 1)))
 		return xw_update_map_add(m->u, m->to, part);
-	rc = xw_space_alloc(m->u->space, &req, &run);
-	if (rc)
-		return rc;
-	m->fresh = run.start;
-	m->lcluster = part.lblk >> c->bits;
-	return copy_part(m, &part);
+	return copy_to_new(m, &part);
 }
 
 static int move_runs(struct mover *m, const struct xw_update_map *from)
@@ -289,6 +315,9 @@ int fsck_contest_move(struct fsck_contest *c, struct xw_update *u, xw_ino ino)
 		rc = read_map(c, u, ino, &in, &from);
 	if (!rc)
 		rc = move_runs(&m, &from);
+	for (size_t i = 0; i < m.failed.n; i++)
+		(void)xw_space_release(u->space, m.failed.v[i].start, m.failed.v[i].len);
+	xw_vec_free(&m.failed);
 	if (rc)
 		return rc;
 	keep_shared_nodes(c, &from);

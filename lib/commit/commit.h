@@ -78,6 +78,7 @@ struct xw_commit_opts {
 	 * none. The commit then uses redo: the blocks of a journal would need an undo, too.
 	 */
 	const char *undo_file;
+	struct xw_undo *undo; /* the same file, begun before the commit; NULL: it was not */
 	uint64_t offset;
 	/*
 	 * The superblock of a change that was dropped when the image was opened, or NULL: an undo

@@ -14,13 +14,35 @@
  *
  * Shadow writes of the first change to free space need no undo. Later changes must hold such writes
  * in memory until the commit (edit.h does): the space may have been freed by a change that is in
- * the file, and be in use in the oldest state.
+ * the file, and be in use in the oldest state. Or the old contents are added before each such
+ * write, to a file that is begun early: then the oldest state is restored byte for byte.
  */
 #ifndef XW_COMMIT_UNDO_H
 #define XW_COMMIT_UNDO_H
 
 #include "commit/change.h"
 #include "commit/commit.h"
+
+struct xw_undo;
+
+/* The image in its old state. All borrowed until xw_undo_end(). */
+struct xw_undo_image {
+	const char *path; /* of the undo file */
+	struct xw_dev *base;
+	uint64_t old_size; /* in bytes */
+	uint64_t offset; /* start of the image in its file */
+	uint32_t block_size; /* of the change */
+	const uint8_t *dropped_super; /* as in struct xw_commit_opts */
+};
+
+/*
+ * Begin the undo file before the commit, with the errors of xw_undo_write(), which completes it
+ * (opts->undo). The file has no name until then.
+ */
+int xw_undo_begin(const struct xw_undo_image *img, struct xw_diag *diag, struct xw_undo **out);
+/* Add the contents of a range on img->base, unless they are in the file. */
+int xw_undo_save(struct xw_undo *u, uint64_t off, uint64_t len);
+void xw_undo_end(struct xw_undo *u); /* u may be NULL */
 
 /*
  * Write opts->undo_file for change c, of an image that starts at opts->offset in its file. An

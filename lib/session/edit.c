@@ -9,8 +9,8 @@
  *   FAILED  -> end              -> the same, unless undecided: then nothing is touched
  *   either  -> end              -> nothing is touched if another process has or had the image
  *
- * Invariant: before the commit the image is written only where ask() reported free blocks; each
- * such answer is recorded in `shadow`.
+ * Invariant: before the commit the image is written only where ask() reported free blocks, or where
+ * a checker has vouched for it (xw_edit_write_free()); each such answer is recorded in `shadow`.
  */
 #include "config.h"
 
@@ -23,6 +23,7 @@
 
 #include "base/auto.h"
 #include "base/vec.h"
+#include "commit/undo.h"
 #include "disk/mmp.h"
 #include "disk/super.h"
 #include "session/edit.h"
@@ -55,6 +56,9 @@ struct xw_edit {
 	/* No other process could open the image at the last check. Atomic, like `lost`. */
 	bool held;
 	bool lost; /* another process has changed the image: nothing is written any more */
+	bool shadows; /* shadow writes are enabled */
+	bool alone; /* xw_edit_write_free(): the bitmaps are not asked */
+	struct xw_undo *undo; /* begun before the commit; NULL: it was not */
 	/* number of shadow writes, atomic; the number at the last xw_edit_yield() */
 	unsigned writes;
 	unsigned seen;
@@ -116,7 +120,9 @@ static uint64_t on_write(void *arg, uint64_t blk, uint64_t n, bool *is_free)
 		return n;
 	}
 	pthread_mutex_lock(&e->lock);
-	n = ask(e, blk, n, is_free);
+	*is_free = e->alone;
+	if (!e->alone)
+		n = ask(e, blk, n, is_free);
 	if (*is_free)
 		note(e, blk, n);
 	pthread_mutex_unlock(&e->lock);
@@ -167,6 +173,7 @@ static struct xw_edit *new_edit(const struct xw_edit_opts *opts, struct xw_redo_
 
 static void free_edit(struct xw_edit *e)
 {
+	xw_undo_end(e->undo);
 	xw_freemap_free(e->map);
 	xw_vec_free(&e->shadow);
 	pthread_mutex_destroy(&e->lock);
@@ -385,7 +392,8 @@ int xw_edit_begin_dev(struct xw_dev *dev, struct xw_redo_store *store,
 	e->guard.mounted = opts->mounted;
 	if (!opts->hold)
 		release_hold(e);
-	if (!rdonly && !continues(e->undo_file))
+	e->shadows = !rdonly && !continues(e->undo_file);
+	if (e->shadows)
 		xw_overlay_set_shadow(e->dev, on_write, e);
 	set_tick(e);
 	*out = e;
@@ -445,7 +453,55 @@ void xw_edit_doubt(struct xw_edit *e)
 
 void xw_edit_hold_all(struct xw_edit *e)
 {
+	e->shadows = false;
 	xw_overlay_set_shadow(e->dev, NULL, NULL);
+}
+
+/* Add the old contents of a range to the undo file. */
+static int save(struct xw_edit *e, uint64_t off, uint64_t len)
+{
+	const struct xw_undo_image img = {
+		.path = e->undo_file,
+		.base = xw_overlay_base(e->dev),
+		.old_size = e->base_size,
+		.offset = e->opts.offset,
+		.block_size = xw_overlay_block_size(e->dev),
+		.dropped_super = e->recovered.dropped_super,
+	};
+	int rc = e->undo_file && !e->undo ? xw_undo_begin(&img, e->diag, &e->undo) : 0;
+
+	return !rc && e->undo ? xw_undo_save(e->undo, off, len) : rc;
+}
+
+/* Would a write to the whole range go to the image? */
+static bool goes_through(struct xw_edit *e, uint64_t off, size_t len)
+{
+	const uint64_t bs = xw_overlay_block_size(e->dev), end = (off + len) / bs;
+	bool through = off % bs == 0 && len % bs == 0 && off + len <= e->base_size;
+
+	for (uint64_t at = off / bs; through && at < end;)
+		at += xw_overlay_write_target(e->dev, at, end - at, &through);
+	return through;
+}
+
+int xw_edit_write_free(struct xw_edit *e, bool alone, const void *buf, size_t len, uint64_t off,
+		       bool *written)
+{
+	int rc = 0;
+
+	*written = false;
+	if (e->opts.recover & XW_RECOVER_RDONLY)
+		return 0;
+	e->alone = alone;
+	xw_overlay_set_shadow(e->dev, on_write, e);
+	*written = goes_through(e, off, len);
+	if (*written)
+		rc = save(e, off, len);
+	if (!rc && *written)
+		rc = xw_dev_pwrite(e->dev, buf, len, off);
+	xw_overlay_set_shadow(e->dev, e->shadows ? on_write : NULL, e);
+	e->alone = false;
+	return rc;
 }
 
 static struct xw_commit_opts commit_opts(struct xw_edit *e)
@@ -455,6 +511,7 @@ static struct xw_commit_opts commit_opts(struct xw_edit *e)
 		.store = store_of(e),
 		.now = e->opts.now,
 		.undo_file = e->opts.undo_file,
+		.undo = e->undo,
 		.dropped_super = e->recovered.dropped_super,
 		.set_aside = e->recovered.stuck,
 		.offset = e->opts.offset,
@@ -514,6 +571,8 @@ int xw_edit_commit(struct xw_edit *e, struct xw_commit_info *info)
 		e->undecided = info->undecided;
 		return rc;
 	}
+	xw_undo_end(e->undo);
+	e->undo = NULL;
 	e->base_size = xw_overlay_base(e->dev)->size;
 	e->shadow.n = 0;
 	e->unrecorded = false;

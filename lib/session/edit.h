@@ -107,6 +107,15 @@ void xw_edit_set_record_space(struct xw_edit *e, xw_overlay_free_fn *claims, voi
 void xw_edit_doubt(struct xw_edit *e);
 /* No shadow writes from here on: all writes are held in memory. */
 void xw_edit_hold_all(struct xw_edit *e);
+/*
+ * A shadow write even so, for a checker that knows that nothing uses these whole blocks, neither in
+ * the old state nor in any that led to the new one. *written: it was done; otherwise nothing was
+ * written, because a block is held in memory, or is not free in the bitmaps of the old state. With
+ * `alone` these are not asked. If the edit has an undo file, the old contents are added to it
+ * first.
+ */
+int xw_edit_write_free(struct xw_edit *e, bool alone, const void *buf, size_t len, uint64_t off,
+		       bool *written);
 
 /*
  * From here on the edit behaves as with keep_log: the committed state may have a journal that needs

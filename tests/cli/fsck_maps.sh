@@ -116,9 +116,13 @@ holds full b e/a
 fsck 4 -fy -E unshare_blocks full
 fsck 0 -fn full
 holds full a e/a
-fsck 1 -fy damaged
-is "  without the feature one of them is cleared" grep -q 'no space for copies.*Clear inode? yes' .out
-fsck 0 -fn damaged
+fsck 4 -fp damaged
+is "  -p stops" grep -q 'need 1178 blocks, and 780 are free' .out
+fsck 4 -fy damaged
+is "  without the feature they go on sharing, too" grep -q 'goes on sharing 1178 blocks: there is no space' .out
+holds damaged a e/a
+holds damaged b e/a
+fsck 4 -fn damaged
 
 # Nodes to which nothing leads are told apart by the inodes that their checksums prove.
 mkdir h
@@ -173,4 +177,4 @@ else
 	equal "nothing is repaired where a block cannot be read" "$((RC & 9))" 8
 	is "  nor are zeros put in its place" cmp -s before medium
 fi
-done_testing 67
+done_testing 71

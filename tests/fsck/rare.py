@@ -296,7 +296,7 @@ def quota_file_longer_than_its_size(i):
     i.set_inode(3, "size", i.inode(3, "size") - 3 * i.bs)
 
 
-@case("map-budget", lost=["file"])
+@case("map-budget", lost=["file"], left=True)
 def file_larger_than_its_filesystem(i):
     start = max(free_runs(i), key=lambda r: r[1])[0]
     extents(i, i.lookup("file"), [(start, 3000)] * 4)
@@ -334,7 +334,7 @@ def extent_beside_its_cluster(i):
     i.iblock(ino, 20, 4, i.blocks(ino)[0] + 1)
 
 
-@case("contested-no-space", lost=["file", "big"], late=True)
+@case("contested-full", "contested-no-space", lost=["file", "big"], left=True)
 def blocks_of_two_large_files(i):
     start = max(free_runs(i), key=lambda r: r[1])
     assert start[1] >= 5000
