@@ -184,8 +184,8 @@ static void choose_first(struct finder *s, xw_blk blk)
 	const bool inside = blk < s->inner_end;
 	uint32_t subdirs;
 
-	if (s->out->first && (inside || !s->inside))
-		return;
+	if (s->out->first && !s->inside)
+		return; /* of those inside the last one: the other root is near its superblock */
 	subdirs = subdirs_of_first(s);
 	s->out->first = blk;
 	s->inside = inside;

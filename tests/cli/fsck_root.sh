@@ -83,4 +83,28 @@ for opts in "-t ext4" "-t ext4 -O ^dir_index" "-t ext4 -O ^metadata_csum"; do
 	[[ $opts != *csum* ]] || continue
 	is "  names of the root stay with its files" sh -c 'for f in root/*; do cmp "$f" "got/${f#root/}" || exit 1; done'
 done
-done_testing 60
+# An image file holds another filesystem with the same UUID. Its inode is lost, and that of the root: the names of the
+# other filesystem's root stay out.
+UUID=12345678-1234-1234-1234-123456789abc
+for block in 1024 4096; do
+	rm -rf inner outer
+	mkdir -p inner/od outer/nd
+	for i in 1 2 3 4 5 6; do
+		echo "$i" | tee "inner/old-$i" "inner/od/$i" "outer/nd/$i" >"outer/new-$i"
+	done
+	rm -f inner.img bad
+	mkfs -q -b $block -U $UUID -d inner inner.img 8M
+	cp inner.img outer/vm.img
+	mkfs -q -b $block -U $UUID -d outer bad 60M
+	rm outer/vm.img
+	printf 'clri /vm.img\nclri <2>\n' >cmd
+	"$DEBUGFS" -w -f cmd bad >.dbg 2>&1 || cat .dbg
+	fsck -fy bad
+	equal "a filesystem inside, blocks of $block: repaired" $RC 1
+	equal "  its names stay out" "$("$DEBUGFS" -R 'ls -p /' bad 2>/dev/null | grep -c '/old-')" 0
+	rm -rf got
+	mkdir got
+	"$DEBUGFS" -R 'rdump / got' bad >.dbg 2>&1
+	is "  nothing else is lost" sh -c 'for f in new-1 new-6 nd/3; do cmp "outer/$f" "got/$f" || exit 1; done'
+done
+done_testing 66
