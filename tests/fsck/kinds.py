@@ -81,10 +81,20 @@ def features_nobody_knows_hide_the_backups(i):
     i.set_sb("feature_compat", 0x9AD06000 | i.sb("feature_compat") | COMPAT_SPARSE_SUPER2)
 
 
-@case("superblock-field", base=["ext4", "nocsum"])
-def magic_of_the_superblock_and_its_backup_damaged(i):
+def both_superblocks_damaged(i):
+    """The magic of the primary, and in the backup a number of blocks that its descriptors contradict."""
     i.put(SUPER + 0x38, 2, 0xFFFF)
     i.put(i.block(i.sb("blocks_per_group") + 1) + 0x150, 4, 1)
+
+
+@case("superblock-field", base="ext4")
+def magic_of_the_superblock_and_its_backup_damaged(i):
+    both_superblocks_damaged(i)
+
+
+@case("superblock-lost", base="nocsum")
+def magic_of_the_superblock_and_size_of_its_backup(i):
+    both_superblocks_damaged(i)
 
 
 @case("superblock-field", base="large inodes")
