@@ -225,7 +225,7 @@ int dbg_close(struct dbg *d, bool commit)
 
 	if (commit && d->dirty && d->spoiled)
 		rc = xw_fail(&d->diag, XW_ERR_STATE, "%s: nothing was changed", d->path);
-	else if (commit && d->dirty)
+	else if (commit && (d->dirty || (d->edit && d->how.undo_file)))
 		rc = xw_edit_commit(d->edit, NULL);
 	d->fatal |= rc != 0;
 	drop(d);

@@ -43,8 +43,8 @@ static bool is_marked(const uint8_t *bits, uint32_t index)
 }
 
 /*
- * Number of records up to the last one that the bitmap calls used; limit: unknown. Then no record is
- * marked, so that the checksums alone decide, if there are some.
+ * Number of records up to the last one that the bitmap calls used; limit: unknown. Then no record
+ * is marked, so that the checksums alone decide, if there are some.
  */
 static uint32_t marked_end(struct search *s, const struct xw_group_desc *gd, uint32_t limit)
 {

@@ -3,7 +3,8 @@
  * The files of make_hugefiles (mke2fs.conf(5)). They are created after the sources were read, from
  * the remaining free space, each in one run unless superblock backups are in between. Their blocks
  * are allocated and zeroed. The first `slack` free blocks are skipped, so that metadata placed
- * later stays near the start of the filesystem.
+ * later stays near the start of the filesystem. As with mke2fs, files that do not fit are left out,
+ * which is a warning.
  */
 #include "config.h"
 
@@ -25,17 +26,10 @@ struct maker {
 	const struct xw_hugefiles *h;
 	struct xw_binode *dir;
 	uint64_t len; /* blocks per file */
-	uint64_t count;
+	uint64_t count, wanted; /* of files; wanted 0: as many as fit */
 	uint64_t align, phase; /* in blocks; a file starts where (start + phase) % align is 0 */
 	xw_blk next; /* where the search for the next file starts */
 };
-
-static int no_space(const struct maker *k, uint64_t wanted, uint64_t have)
-{
-	return xw_fail(k->at->place->enc.diag, XW_ERR_NOSPC,
-		       "make_hugefiles: %" PRIu64 " blocks needed, %" PRIu64 " available", wanted,
-		       have);
-}
 
 static void own(const struct maker *k, struct xw_binode *n)
 {
@@ -105,7 +99,7 @@ static uint64_t directory_blocks(const struct maker *k)
 	return blocks;
 }
 
-/* Determine the number of files and their size. */
+/* Determine the number of files that fit, and their size. */
 static int measure(struct maker *k)
 {
 	const uint32_t bs = k->at->block_size;
@@ -121,12 +115,15 @@ static int measure(struct maker *k)
 		k->len = room / k->count;
 		k->len -= XW_MIN(k->len, map_blocks(k, k->len));
 		k->len -= k->len % unit;
-	} else if (!k->count) {
-		k->count = room / (k->len + map_blocks(k, k->len));
 	}
-	if (!k->len || !k->count || k->count > room / k->len)
-		return no_space(k, XW_MAX(k->len, UINT64_C(1)) * XW_MAX(k->count, UINT64_C(1)),
-				room);
+	k->wanted = k->count;
+	if (k->h->size) {
+		const uint64_t fit = room / (k->len + map_blocks(k, k->len));
+
+		k->count = k->count ? XW_MIN(k->count, fit) : fit;
+	} else if (!k->len) {
+		k->count = 0;
+	}
 	if (k->len > UINT32_MAX)
 		return xw_fail(k->at->place->enc.diag, XW_ERR_LIMIT,
 			       "make_hugefiles: a file of %" PRIu64 " blocks: at most %" PRIu32,
@@ -176,20 +173,18 @@ static bool find_run(const struct maker *k, struct xw_run *run)
 	return false;
 }
 
-/* Allocate one file: one run or, without an alignment, several. */
-static int claim(struct maker *k, struct xw_binode *n)
+/* Allocate one file: `run` or, if it is NULL, several runs. */
+static int claim(struct maker *k, struct xw_binode *n, struct xw_run *run)
 {
 	struct xw_space *s = k->at->place->space;
-	struct xw_run run, *runs = &run;
+	struct xw_run *runs = run;
 	auto_free struct xw_run *many = NULL;
 	size_t n_runs = 1;
 	int rc;
 
-	if (find_run(k, &run)) {
-		k->next = run.start + run.len;
-		rc = xw_space_claim(s, run.start, run.len);
-	} else if (k->align) {
-		return no_space(k, k->len, xw_space_free_blocks(s));
+	if (run) {
+		k->next = run->start + run->len;
+		rc = xw_space_claim(s, run->start, run->len);
 	} else {
 		rc = xw_place_alloc(k->at->place, k->len, &many, &n_runs);
 		runs = many;
@@ -204,7 +199,7 @@ static int claim(struct maker *k, struct xw_binode *n)
 	return rc;
 }
 
-static int make_one(struct maker *k, uint64_t number)
+static int make_one(struct maker *k, uint64_t number, struct xw_run *run)
 {
 	struct xw_binode *n = xw_tree_node(k->at->tree, XW_S_IFREG | (0666 & ~k->h->umask));
 	char name[256];
@@ -220,12 +215,13 @@ static int make_one(struct maker *k, uint64_t number)
 	n->size = k->len * k->at->block_size;
 	*k->at->large_file |= n->size >= LARGE_FILE_SIZE;
 	*k->at->data_blocks += k->len;
-	return claim(k, n) ?: xw_tree_link(k->at->tree, k->dir, name, (size_t)len, n);
+	return claim(k, n, run) ?: xw_tree_link(k->at->tree, k->dir, name, (size_t)len, n);
 }
 
 int xw_hugefiles_make(const struct xw_huge_place *at, const struct xw_hugefiles *h)
 {
 	struct maker k = {.at = at, .h = h, .align = h->align / at->block_size};
+	uint64_t made = 0;
 	int rc = enter_dir(&k);
 
 	if (h->align_disk && k.align)
@@ -234,7 +230,18 @@ int xw_hugefiles_make(const struct xw_huge_place *at, const struct xw_hugefiles 
 		rc = measure(&k);
 	if (!rc)
 		k.next = skip_slack(&k);
-	for (uint64_t i = 0; i < k.count && !rc; i++)
-		rc = make_one(&k, i);
+	for (; made < k.count && !rc; made++) {
+		struct xw_run run;
+		const bool whole = find_run(&k, &run);
+
+		if (!whole && k.align)
+			break;
+		rc = make_one(&k, made, whole ? &run : NULL);
+	}
+	if (!rc && made < XW_MAX(k.wanted, UINT64_C(1)))
+		xw_log(at->place->enc.diag, XW_LOG_WARN,
+		       "make_hugefiles: no space for %" PRIu64 " of %" PRIu64 " files of %" PRIu64
+		       " blocks",
+		       XW_MAX(k.wanted, UINT64_C(1)) - made, XW_MAX(k.wanted, UINT64_C(1)), k.len);
 	return rc;
 }

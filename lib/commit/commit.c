@@ -447,6 +447,8 @@ int xw_commit(struct xw_dev *overlay, const struct xw_commit_opts *opts, struct 
 		rc = xw_commit_check_image(&c, XW_COMMIT_NOTHING);
 	if (!rc && !c.empty)
 		rc = commit_change(&c, opts, info);
+	else if (!rc && opts->undo_file && !opts->dry_run)
+		rc = xw_undo_write_empty(opts, &c);
 	if (!rc)
 		info->undecided = false;
 	else if (!info->undecided && !opts->dry_run && !c.foreign)

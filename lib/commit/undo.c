@@ -353,6 +353,14 @@ int xw_undo_write(const struct xw_commit_opts *opts, const struct xw_change *c, 
 	return rc;
 }
 
+int xw_undo_write_empty(const struct xw_commit_opts *opts, const struct xw_change *c)
+{
+	struct stat st;
+	bool made;
+
+	return lstat(opts->undo_file, &st) ? xw_undo_write(opts, c, &made) : 0;
+}
+
 void xw_undo_remove(const char *path)
 {
 	(void)unlink(path);

@@ -53,6 +53,11 @@ void xw_undo_end(struct xw_undo *u); /* u may be NULL */
  * since it contains parts of the image.
  */
 int xw_undo_write(const struct xw_commit_opts *opts, const struct xw_change *c, bool *made);
+/*
+ * The same for a change that changes nothing: a new file without contents, as scripts expect the
+ * file that they have named; an existing one is left as it is.
+ */
+int xw_undo_write_empty(const struct xw_commit_opts *opts, const struct xw_change *c);
 /* After a failed change: remove the file created by xw_undo_write(). */
 void xw_undo_remove(const char *path);
 

@@ -4,7 +4,8 @@
  *
  * A new table needs contiguous free blocks: anywhere with flex_bg, else in its group. If there are
  * none, the place with the fewest blocks to move is chosen, and those are moved (evict.c). A new
- * table may overlap the old table of its group, but no other table.
+ * table may overlap the old table of its group, but no other table. Where space is scarce it does
+ * so as far as it can: what it does not overlap is free only after the records were copied.
  *
  * There are two steps. The first is an update: allocate the new tables, move blocks, free the old
  * tables. The second copies the inode records, group by group; nothing is allocated between the
@@ -33,13 +34,14 @@ struct tables {
 	struct xw_blockset *fixed; /* blocks that cannot be moved, except for group metadata */
 	struct xw_blockset *claimed; /* blocks of new tables */
 	struct xw_blockset *area; /* blocks of new tables that are in use by files */
-	uint8_t *bits, *cost; /* of a group, by block */
+	uint8_t *bits, *kind; /* of a group, by block */
 	xw_blk hint; /* flex_bg: where to search first, after the last new table */
+	bool scarce; /* there may not be enough free blocks for tables apart from the old ones */
 	bool full; /* flex_bg: there are no n contiguous free blocks */
 };
 
-/* What it takes to use a block for a new table. */
-enum { COST_NOTHING, COST_MOVE, COST_FIXED };
+/* What a block of a new table is now. */
+enum { BLOCK_OWN, BLOCK_FREE, BLOCK_USED, BLOCK_FIXED, BLOCK_KINDS };
 
 /* ---- blocks that cannot be moved ---- */
 
@@ -126,8 +128,8 @@ static bool is_own(const struct tables *s, xw_blk blk, xw_blk own)
 	return blk >= own && blk - own < s->img->itable_blocks;
 }
 
-/* Compute s->cost for group `in`, and for a new table of the group whose old table is at `own`. */
-static int count_costs(struct tables *s, uint64_t in, xw_blk own)
+/* Compute s->kind for group `in`, and for a new table of the group whose old table is at `own`. */
+static int find_kinds(struct tables *s, uint64_t in, xw_blk own)
 {
 	const xw_blk start = xw_tune_group_start(s->img, in);
 	const uint64_t len = group_end(s, in) - start;
@@ -143,32 +145,38 @@ static int count_costs(struct tables *s, uint64_t in, xw_blk own)
 			const bool fixed = (meta && !old) || xw_blockset_has(s->fixed, blk) ||
 					   xw_blockset_has(s->claimed, blk);
 
-			s->cost[k] = fixed                                     ? COST_FIXED
-				     : old || !(s->bits[k / 8] >> (k % 8) & 1) ? COST_NOTHING
-									       : COST_MOVE;
+			s->kind[k] = fixed                              ? BLOCK_FIXED
+				     : old                              ? BLOCK_OWN
+				     : !(s->bits[k / 8] >> (k % 8) & 1) ? BLOCK_FREE
+									: BLOCK_USED;
 		}
 	}
 	return rc;
 }
 
-/* The place in group `in` with the fewest blocks to move; 0: there is none. */
+/*
+ * The place in group `in` with the fewest blocks to move, where space is scarce with the fewest
+ * blocks beside the old table; 0: there is none.
+ */
 static xw_blk cheapest(const struct tables *s, uint64_t in)
 {
 	const xw_blk start = xw_tune_group_start(s->img, in);
 	const uint64_t len = group_end(s, in) - start;
-	uint64_t moves = 0, fixed = 0, best = UINT64_MAX;
+	uint64_t count[BLOCK_KINDS] = {0}, best = UINT64_MAX;
 	xw_blk at = 0;
 
 	for (uint64_t i = 0; i < len; i++) {
-		moves += s->cost[i] == COST_MOVE;
-		fixed += s->cost[i] == COST_FIXED;
-		if (i >= s->n) {
-			moves -= s->cost[i - s->n] == COST_MOVE;
-			fixed -= s->cost[i - s->n] == COST_FIXED;
-		}
-		if (i + 1 < s->n || fixed || moves >= best)
+		uint64_t cost;
+
+		count[s->kind[i]]++;
+		if (i >= s->n)
+			count[s->kind[i - s->n]]--;
+		cost = count[BLOCK_USED];
+		if (s->scarce)
+			cost += (s->n - count[BLOCK_OWN]) * s->n;
+		if (i + 1 < s->n || count[BLOCK_FIXED] || cost >= best)
 			continue;
-		best = moves;
+		best = cost;
 		at = start + i + 1 - s->n;
 	}
 	return at;
@@ -181,7 +189,7 @@ static int find_used(struct tables *s, uint64_t group, xw_blk own, xw_blk *blk)
 
 	for (uint64_t i = 0; i < (anywhere ? s->img->groups : 1); i++) {
 		const uint64_t in = (group + i) % s->img->groups;
-		int rc = count_costs(s, in, own);
+		int rc = find_kinds(s, in, own);
 
 		if (rc)
 			return rc;
@@ -238,17 +246,31 @@ static int free_old(struct tables *s, xw_blk own, xw_blk blk)
 	return rc ? rc : free_part(s, blk + s->n, own_end);
 }
 
+/* A place that overlaps the old table at `own`; 0: there is none. */
+static int find_overlap(struct tables *s, xw_blk own, xw_blk *blk)
+{
+	const uint64_t in = (own - s->img->sb.first_data_block) / s->img->sb.blocks_per_group;
+	const int rc = find_kinds(s, in, own);
+
+	*blk = rc ? 0 : cheapest(s, in);
+	if (*blk >= own + s->img->itable_blocks || *blk + s->n <= own)
+		*blk = 0;
+	return rc;
+}
+
 static int place_table(struct tables *s, uint64_t group)
 {
 	struct xw_group_desc gd;
 	xw_blk blk = 0;
 	int rc = xw_image_group(s->img, group, &gd);
 
+	if (!rc && s->scarce)
+		rc = find_overlap(s, gd.inode_table, &blk);
 	if (rc)
 		return rc;
-	if (s->img->sb.feature_incompat & XW_INCOMPAT_FLEX_BG)
+	if (!blk && s->img->sb.feature_incompat & XW_INCOMPAT_FLEX_BG)
 		blk = find_free_anywhere(s);
-	else
+	else if (!blk)
 		blk = find_free(s, xw_tune_group_start(s->img, group), group_end(s, group));
 	if (!blk)
 		rc = find_used(s, group, gd.inode_table, &blk);
@@ -265,13 +287,28 @@ static int place_all(struct tables *s)
 	const uint64_t blocks = s->img->sb.blocks_count;
 	int rc = 0;
 
-	if (!s->t->tables || !s->bits || !s->cost || xw_blockset_new(blocks, &s->fixed) ||
+	if (!s->t->tables || !s->bits || !s->kind || xw_blockset_new(blocks, &s->fixed) ||
 	    xw_blockset_new(blocks, &s->claimed) || xw_blockset_new(blocks, &s->area))
 		return xw_fail_nomem(s->t->diag, "inode tables");
 	rc = fix_all(s);
 	for (uint64_t g = 0; g < s->img->groups && !rc; g++)
 		rc = place_table(s, g);
 	return rc;
+}
+
+/* Is there a free block for each one that must be moved? Nothing has been read or written yet. */
+static int check_space(struct tables *s)
+{
+	const uint64_t free = xw_space_free_blocks(s->u->space);
+	uint64_t used = 0, len;
+
+	for (xw_blk at = 0; xw_blockset_next(s->area, at, &at, &len); at += len)
+		used += len;
+	if (used <= free)
+		return 0;
+	return xw_tune_refuse(s->t, XW_ERR_NOSPC,
+			      "no space for inodes of %u bytes: %" PRIu64 " blocks missing",
+			      s->t->want->inode_size, used - free);
 }
 
 int xw_tune_place_tables(struct xw_tune_run *t, struct xw_update *u)
@@ -284,13 +321,16 @@ int xw_tune_place_tables(struct xw_tune_run *t, struct xw_update *u)
 		.n = xw_div_up((uint64_t)sb->inodes_per_group * t->want->inode_size,
 			       u->img->block_size),
 		.bits = malloc(sb->blocks_per_group / 8 + 1),
-		.cost = malloc(sb->blocks_per_group),
+		.kind = malloc(sb->blocks_per_group),
 		.hint = sb->first_data_block + 1,
 	};
 	int rc;
 
+	s.scarce = xw_space_free_blocks(u->space) < u->img->groups * s.n;
 	t->tables = calloc(u->img->groups, sizeof(*t->tables));
 	rc = place_all(&s);
+	if (!rc)
+		rc = check_space(&s);
 	if (!rc)
 		rc = xw_tune_evict(u, s.area);
 	if (!rc && u->img->sb.overhead_blocks)
@@ -300,7 +340,7 @@ int xw_tune_place_tables(struct xw_tune_run *t, struct xw_update *u)
 	xw_blockset_free(s.claimed);
 	xw_blockset_free(s.area);
 	free(s.bits);
-	free(s.cost);
+	free(s.kind);
 	return rc;
 }
 

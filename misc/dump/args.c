@@ -37,6 +37,7 @@ int dump_args_parse(struct dump_args *args, int argc, char **argv)
 
 	*args = (struct dump_args){0};
 	status = cli_line_read(l, &tool, argc, argv);
+	args->source.or_image = args->mmp; /* scripts print the MMP block with -m -i */
 	if (status < 0)
 		status = xw_show_source_path(l, &args->source);
 	if (status < 0 && l->json && (args->places || args->mmp))

@@ -125,6 +125,7 @@ struct xw_show_source {
 	uint64_t super; /* for xw_backup_view(), if `super` or `block_size` is not 0 */
 	uint32_t block_size;
 	bool e2image;
+	bool or_image; /* with e2image: a filesystem is accepted as well */
 };
 /*
  * Handles "-o superblock=BLOCK,blocksize=BYTES" and "-E offset=BYTES"; `at` of the row is the

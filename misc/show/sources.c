@@ -7,6 +7,7 @@
 #include "cli/redo.h"
 #include "cli/run.h"
 #include "cli/term.h"
+#include "disk/e2image.h"
 #include "session/recover.h"
 #include "plan/parse.h"
 #include "read/backup.h"
@@ -111,6 +112,15 @@ void xw_show_pending(struct xw_json *json, bool pending)
 		xw_json_bool(json, "pending_change", true);
 }
 
+static bool is_e2image(struct xw_dev *dev)
+{
+	uint8_t head[XW_E2IMAGE_HEADER];
+	struct xw_e2image h;
+
+	return dev->size >= sizeof(head) && !xw_dev_pread(dev, head, sizeof(head), 0) &&
+	       !xw_e2image_decode(head, &h);
+}
+
 int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struct xw_dev **out,
 		   bool *pending)
 {
@@ -120,7 +130,7 @@ int xw_show_device(const struct xw_show_source *src, struct xw_diag *diag, struc
 
 	rc = xw_recover_open(src->path, src->redo_file, src->offset,
 			     XW_RECOVER_RDONLY | XW_RECOVER_FORCE, diag, &dev, &info);
-	if (!rc && src->e2image)
+	if (!rc && src->e2image && (!src->or_image || is_e2image(dev)))
 		rc = xw_show_e2image(dev, NULL, diag, &dev);
 	if (!rc && (src->super || src->block_size))
 		rc = xw_backup_view(&dev, src->super, src->block_size, diag);

@@ -104,8 +104,12 @@ equal "  exit status" $RC 1
 equal "an MMP block" $? 0
 dump -m img
 equal "xw-dump -m: clean" "$RC $(cat .out)" "0 xw-dump: it is safe to mount 'img', MMP is clean"
+dump -m -i img
+is "xw-dump -m -i: the MMP block of a filesystem" grep -q '^ *mmp_block_number: [1-9]' .out
+equal "  status 0" "$RC" 0
+refused 1 "not an e2image file" dump -i img
 "$BIN/xw-debugfs" -w -R "smmp nodename somewhere" -R "smmp bdevname loop7" -R "smmp seq 0xe24d4d50" img >.out 2>.err
 dump -m img
 is "xw-dump -m: being checked" grep -q "e2fsck is being run: updated by 'somewhere' as 'loop7' at" .err
 is "  is no success" test $RC -ne 0
-done_testing 48
+done_testing 52

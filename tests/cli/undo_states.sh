@@ -259,4 +259,28 @@ for part in header super keys contents; do
 		is "  the old state is back" cmp img kept
 	fi
 done
-done_testing 117
+
+# A tool that finds nothing to change leaves the file that it was asked for, as stock tools do.
+rm -f img
+mkfs -q -t ext4 img 8M
+cp img kept
+mkdir undo.d
+export E2FSPROGS_UNDO_DIR=$T/undo.d
+for how in "xw-fsck -fy -z u" "xw-fsck -p -z u" "xw-debugfs -w -z u -R stats" "xw-fsck -fy -z ''"; do
+	rm -f u undo.d/*
+	eval "\"$BIN\"/$how img" >.out 2>.err
+	is "$how: an undo file" test -s "$(ls u undo.d/* 2>/dev/null)"
+	undo "$(ls u undo.d/* 2>/dev/null)" img
+	works "  which can be applied"
+	is "  and the image is what it was" cmp -s img kept
+done
+rm -f u undo.d/*
+for how in "xw-fsck -fn -z u" "xw-debugfs -z u -R stats"; do
+	eval "\"$BIN\"/$how img" >.out 2>.err
+	is "$how: none" gone u
+done
+"$BIN/xw-tune" -q -z u -L changed img >.out 2>.err
+cp u u.was
+"$BIN/xw-fsck" -fy -z u img >.out 2>.err
+is "one that exists stays as it is" cmp u u.was
+done_testing 132
