@@ -69,8 +69,12 @@ int xw_log_open_external(struct xw_dev *dev, const struct xw_super *fs, bool *ba
 		return rc;
 	if (log->jsb.nr_users > 1)
 		return refuse(log, "several filesystems share this journal, which is unsupported");
-	/* a journal without users is claimed by the filesystem that names its UUID */
-	if (log->jsb.nr_users && memcmp(log->jsb.users, fs->uuid, sizeof(fs->uuid)) != 0)
+	/*
+	 * A journal without users belongs to the filesystem that names its UUID; but one made anew
+	 * has lost the log that the filesystem waits for.
+	 */
+	if (log->jsb.nr_users ? memcmp(log->jsb.users, fs->uuid, sizeof(fs->uuid)) != 0
+			      : !log->jsb.start && fs->feature_incompat & XW_INCOMPAT_RECOVER)
 		return refuse(log, "this journal does not list the filesystem as its user");
 	*out = steal(log);
 	return 0;
