@@ -15,6 +15,16 @@ fsck() {
 # As `equal`, of the exit status.
 status() { equal "$1" "$RC" "$2"; }
 
+# detached FILE...: wait until no loop device has it: one that udev has open is detached later.
+detached() {
+	local file tries
+	for file; do
+		for tries in $(seq 100); do
+			[ -n "$(losetup -j "$file")" ] || break
+			sleep 0.1
+		done
+	done
+}
 # BLOCK-SIZE: pending.img and pending.jnl as a power failure would leave them.
 make() {
 	local jnl loop
@@ -35,6 +45,7 @@ make() {
 	cp img pending.img
 	umount mnt
 	losetup -d "$loop" "$jnl"
+	detached jnl img
 }
 fresh() { cp pending.img img && cp pending.jnl jnl && rm -f undo; }
 # Without the time of the last write, the write counter and the checksum of the superblock.
@@ -108,6 +119,7 @@ for bs in 1024 4096; do
 	fsck -p img
 	works "$bs: found by its UUID"
 	losetup -d "$loop"
+	detached jnl
 	is "  and emptied" cmp -s jnl stock.jnl
 
 	# Others, and damaged ones.
