@@ -115,12 +115,17 @@ if [ -n "$loop" ]; then
 	rm -f img
 	"$MKFS" -q -b 1024 -I 128 -O ^flex_bg -d tree img 8M
 	fill 6000 || fail "filled"
+	run=$(dumpe2fs img 2>/dev/null | sed -n 's/^  Free blocks: //p' | tr ',' '\n' | awk -F- '{ n = NF > 1 ? $2 - $1 + 1 : 1; if (n > max) max = n } END { print max + 0 }')
 	before=$(debugfs -R 'blocks <8>' img 2>/dev/null)
 	see img want
 	tune -I 256 img
 	works "full, with the journal behind the tables: -I 256"
 	differ() { [ "$1" != "$2" ]; }
-	is "  the journal moved" differ "$before" "$(debugfs -R 'blocks <8>' img 2>/dev/null)"
+	if [ "$run" -lt 170 ]; then
+		is "  the journal moved" differ "$before" "$(debugfs -R 'blocks <8>' img 2>/dev/null)"
+	else # a loaded machine makes Linux refuse writes early
+		skip "  the journal moved" "Linux left a run of $run free blocks"
+	fi
 	is "  e2fsck finds nothing" quiet_fsck -fn img
 	see img got
 	is "  Linux finds everything" cmp want got
