@@ -121,7 +121,7 @@ if [ -n "$loop" ]; then
 	tune -I 256 img
 	works "full, with the journal behind the tables: -I 256"
 	differ() { [ "$1" != "$2" ]; }
-	if [ "$run" -lt 170 ]; then
+	if [ "$run" -lt 140 ]; then
 		is "  the journal moved" differ "$before" "$(debugfs -R 'blocks <8>' img 2>/dev/null)"
 	else # a loaded machine makes Linux refuse writes early
 		skip "  the journal moved" "Linux left a run of $run free blocks"
