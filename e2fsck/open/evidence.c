@@ -451,7 +451,7 @@ static bool is_empty(const struct xw_group_desc *gd)
 	return !gd->block_bitmap && !gd->inode_bitmap && !gd->inode_table;
 }
 
-/* Do the descriptors have to be those of the backup in block `copy`? */
+/* Are the primary descriptors lost, so that those behind the backup in block `copy` count? */
 static bool primary_is_lost(const struct xw_image *img, xw_blk copy)
 {
 	struct xw_group_desc gd;

@@ -261,7 +261,7 @@ bool fsck_is_former(struct fsck_look *l)
 		return false;
 	if (l->wrong_sum && !l->former.known) {
 		l->former.known = true;
-		/* If the root's checksum is wrong as well, perhaps all are. */
+		/* If the root's checksum is wrong, too, the seed may be: no record is judged. */
 		if (!root || fsck_inode_read(l->f, XW_INO_ROOT, &in, root) ||
 		    xw_inode_verify(root, sb, l->f->ses.img->csum_seed, XW_INO_ROOT) ||
 		    look_at_all(l, false))

@@ -40,7 +40,7 @@ struct fsck_node {
 	size_t at; /* how many were found before it */
 };
 
-/* A record that is valid for another inode number; inode_moved.c. */
+/* A record whose checksum is valid for another inode number; see inode_moved.c. */
 struct fsck_moved {
 	xw_ino ino; /* where it is */
 	xw_ino other; /* its number */

@@ -103,7 +103,7 @@ static void count(struct fsck *f, const struct fsck_about *a, bool repaired)
 	all->unsolved += is_unsolved(a) ? n : 0;
 }
 
-/* A finding of an earlier round, which is not reported again. */
+/* Count a finding that was left in an earlier round and is not reported again. */
 static void count_again(struct fsck_findings *all, const struct fsck_about *a)
 {
 	if (is_unsolved(a)) {

@@ -246,7 +246,7 @@ int xw_undo_save(struct xw_undo *u, uint64_t off, uint64_t len)
 
 /* ---- the file ---- */
 
-/* Sets u->made, and u->old: an existing file, to be extended. */
+/* Open an existing undo file as u->old, to be extended; u->made: there is none. */
 static int open_existing(struct xw_undo *u)
 {
 	const char *path = u->img.path;
